@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { EscapementError } from '../base/errors.js';
 import { plainLine } from './reply.js';
 import type { TensorDescription } from './tensors.js';
@@ -49,8 +50,10 @@ export interface ModelMetadata {
   readonly outputs?: unknown;
 }
 
-/** Questions to a server about its models, in either protocol. */
-export interface ModelApi {
+/** Questions to a server, in either protocol. */
+export interface ServerApi {
+  /** Throws `E_SERVER` if it cannot be reached or is not ready. */
+  describe(): Promise<Omit<ServerDescription, 'models'>>;
   /** Null if the server does not answer. Without a version, the server chooses. */
   metadata(model: string, version?: string): Promise<ModelMetadata | null>;
   /** Null if the server has no such extension. */
@@ -58,6 +61,7 @@ export interface ModelApi {
   isReady(model: string): Promise<boolean>;
   /** Null if the server does not list its models. */
   index(): Promise<readonly IndexEntry[] | null>;
+  close(): void;
 }
 
 /** Limit on the dimensions of a tensor: more than any model has. */
@@ -66,26 +70,21 @@ const MOST_DIMENSIONS = 100;
 const MOST_NAMES = 20;
 
 /**
- * Asks a server about a model. Servers need not describe one, and some do so only by version. `asksBatch`: also reads
- * batch limits from its configuration. Throws `E_UNKNOWN_MODEL` if the server lacks it.
+ * Asks a server about a model. Servers need not describe one, and some do so only by version. Throws `E_UNKNOWN_MODEL`
+ * if the server lacks it.
  */
-export async function describeModel(
-  api: ModelApi,
-  model: string,
-  asksBatch = false,
-): Promise<ModelDescription> {
-  const metadata = await api.metadata(model);
-  const described = inputsIn(metadata) === null ? await describeVersion(api, model, metadata) : { metadata };
-  const inputs = inputsIn(described.metadata);
-  const outputs = described.metadata?.outputs;
-  const asks = inputs !== null && (hasLength(inputs) || asksBatch);
-  const config = asks ? await api.config(model, described.version) : null;
-  const lengths = inputs !== null && hasLength(inputs) ? lengthsOf(config) : null;
+export async function describeModel(api: ServerApi, model: string): Promise<ModelDescription> {
+  const latest = await api.metadata(model);
+  const { version, metadata } =
+    inputsIn(latest) === null ? await describeVersion(api, model, latest) : { metadata: latest };
+  const inputs = inputsIn(metadata);
+  const config = inputs === null ? null : await api.config(model, version);
+  const lengths = hasLength(inputs ?? []) ? lengthsOf(config) : null;
   const { max_batch_size: maxBatch } = (config ?? {}) as { max_batch_size?: unknown };
   return {
-    ...(described.version === undefined ? {} : { version: described.version }),
+    ...(version === undefined ? {} : { version }),
     inputs,
-    outputs: isTensorList(outputs) ? outputs : [],
+    outputs: isTensorList(metadata?.outputs) ? metadata.outputs : [],
     ...(lengths === null ? {} : { lengths }),
     ...(Number.isSafeInteger(maxBatch) ? { maxBatch: maxBatch as number } : {}),
   };
@@ -93,7 +92,7 @@ export async function describeModel(
 
 /** Metadata of the newest listed version, in place of metadata without inputs. */
 async function describeVersion(
-  api: ModelApi,
+  api: ServerApi,
   model: string,
   metadata: ModelMetadata | null,
 ): Promise<{ readonly version?: string; readonly metadata: ModelMetadata | null }> {
@@ -185,19 +184,23 @@ export function softwareText(name: unknown, version: unknown): string {
   return plainLine(words.join(' ')) || 'an unnamed server';
 }
 
+const TENSORS = z.array(
+  z.object({ name: z.string(), datatype: z.string(), shape: z.array(z.int()).max(MOST_DIMENSIONS) }),
+);
+
 /** True if untrusted data describes tensors. */
 export function isTensorList(value: unknown): value is TensorDescription[] {
-  return Array.isArray(value) && value.every(isTensor);
+  return TENSORS.safeParse(value).success;
 }
 
-function isTensor(value: unknown): value is TensorDescription {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, datatype, shape } = value as Partial<Record<string, unknown>>;
-  return (
-    typeof name === 'string' &&
-    typeof datatype === 'string' &&
-    Array.isArray(shape) &&
-    shape.length <= MOST_DIMENSIONS &&
-    shape.every(Number.isSafeInteger)
-  );
+/** Error for a server that requires a token, or another one. `reply`: its answer. */
+export function refusedToken(
+  server: string,
+  { token }: { readonly token?: string },
+  reply: number | string,
+): EscapementError {
+  const [what, which] =
+    token === undefined ? ['requires a token', 'it'] : ['rejects the token', 'the right one'];
+  const hint = `pass a file with ${which} to --token-file`;
+  return new EscapementError('E_SERVER', `${server} ${what} (status ${reply}): ${hint}`);
 }

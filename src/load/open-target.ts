@@ -1,28 +1,20 @@
 import { EscapementError } from '../base/errors.js';
-import type { ServerDescription } from './description.js';
-import { describeGrpcServer, listGrpcModels } from './grpc-api.js';
-import { openGrpcTarget } from './grpc-target.js';
-import { describeHttpServer, listHttpModels } from './http-api.js';
-import { baseOf, openHttpTarget } from './http-target.js';
-import { RetryingTarget } from './retrying-target.js';
+import { describeModel, readyModels, type ServerApi, type ServerDescription } from './description.js';
+import { GrpcApi, openGrpcTarget } from './grpc.js';
+import { baseOf, HttpApi, openHttpTarget } from './http.js';
+import { retrying } from './retrying-target.js';
 import type { LoadTarget, TargetOptions } from './target.js';
 
 interface Protocol {
-  readonly open: (url: URL, options: TargetOptions) => Promise<LoadTarget>;
-  readonly describe: (url: URL, options: TargetOptions) => Promise<ServerDescription>;
-  readonly list: (url: URL, options: TargetOptions) => Promise<string[] | null>;
+  readonly ask: (url: URL, options: TargetOptions) => ServerApi;
+  readonly open: (url: URL, options: TargetOptions, server: ServerDescription) => LoadTarget;
 }
 
 const HTTP: Protocol = {
-  open: openHttpTarget,
-  describe: (url, options) => describeHttpServer(baseOf(url), options, true),
-  list: (url, options) => listHttpModels(baseOf(url), options),
+  ask: (url, options) => new HttpApi(baseOf(url), options),
+  open: (url, options, server) => openHttpTarget(baseOf(url), options, server),
 };
-const GRPC: Protocol = {
-  open: openGrpcTarget,
-  describe: (url, options) => describeGrpcServer(url, options, true),
-  list: listGrpcModels,
-};
+const GRPC: Protocol = { ask: (url, options) => new GrpcApi(url, options), open: openGrpcTarget };
 
 /** Protocols by the scheme of their address; the secure ones use TLS. */
 const PROTOCOLS: Readonly<Record<string, Protocol>> = {
@@ -32,23 +24,42 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   'grpcs:': GRPC,
 };
 
-/** Connects to an inference server. Throws `E_USAGE` for an invalid address, and the errors of the protocol. */
+/**
+ * Connects to an inference server. Throws `E_USAGE` for an invalid address, `E_SERVER` if the server cannot be reached,
+ * is not ready or speaks something else, and `E_UNKNOWN_MODEL` if it lacks a model.
+ */
 export async function openTarget(address: string, options: TargetOptions): Promise<LoadTarget> {
   const { url, protocol } = parseAddress(address);
-  const target = await protocol.open(url, options);
-  return options.retry === true ? new RetryingTarget(target) : target;
+  const target = protocol.open(url, options, await describeServer(address, options));
+  return options.retry === true ? retrying(target) : target;
 }
 
 /** Asks a server about itself and `options.models`. Throws as `openTarget`. */
-export async function describeServer(address: string, options: TargetOptions): Promise<ServerDescription> {
-  const { url, protocol } = parseAddress(address);
-  return protocol.describe(url, options);
+export function describeServer(address: string, options: TargetOptions): Promise<ServerDescription> {
+  return asking(address, options, async (api) => {
+    const server = await api.describe();
+    const models: ServerDescription['models'][number][] = [];
+    for (const model of options.models) models.push(await describeModel(api, model));
+    return { ...server, models };
+  });
 }
 
 /** Models that a server has ready; null if it does not list them. Throws as `openTarget`. */
-export async function listModels(address: string, options: TargetOptions): Promise<string[] | null> {
+export function listModels(address: string, options: TargetOptions): Promise<string[] | null> {
+  return asking(address, options, async (api) => {
+    await api.describe();
+    return readyModels(await api.index());
+  });
+}
+
+async function asking<T>(
+  address: string,
+  options: TargetOptions,
+  ask: (api: ServerApi) => Promise<T>,
+): Promise<T> {
   const { url, protocol } = parseAddress(address);
-  return protocol.list(url, options);
+  const api = protocol.ask(url, options);
+  return ask(api).finally(() => api.close());
 }
 
 function parseAddress(address: string): { url: URL; protocol: Protocol } {

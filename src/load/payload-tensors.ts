@@ -1,6 +1,5 @@
 import { extname } from 'node:path';
 import { EscapementError } from '../base/errors.js';
-import { ApiError } from '../live/frontend/api-error.js';
 import { bytesOfJson, parseJson } from '../live/frontend/json.js';
 import { DATATYPES, fitsShape } from '../live/model.js';
 import { parseNpy } from './npy.js';
@@ -20,10 +19,15 @@ export function payloadTensors(
   model: string,
   inputs: readonly TensorDescription[] | null,
 ): InputTensor[] {
-  const wrong = (what: string) => new EscapementError('E_USAGE', `--payload ${file.path}: ${what}`);
   try {
-    if (inputs === null) return undescribedParts(file, model);
-    const parts = partsOf(file, inputs);
+    const isJson = extname(file.path).toLowerCase() === '.json';
+    if (inputs === null && !isJson)
+      throw new Error(
+        `the server does not describe the inputs of model ${model}: use a .json file, which does`,
+      );
+    const described = isJson ? jsonParts(file.bytes.toString('utf8')) : null;
+    if (inputs === null) return described as InputTensor[];
+    const parts: readonly Part[] = described ?? [onlyPart(file, inputs)];
     return inputs.map((input) => {
       const part = parts.find(({ name }) => name === input.name || name === null);
       const expected = `${input.datatype} [${input.shape.join(',')}]`;
@@ -36,26 +40,20 @@ export function payloadTensors(
       return { ...part, name: input.name, shape };
     });
   } catch (error) {
-    throw wrong((error as Error).message);
+    throw new EscapementError('E_USAGE', `--payload ${file.path}: ${(error as Error).message}`);
   }
 }
 
-function partsOf({ path, bytes }: PayloadFile, inputs: readonly TensorDescription[]): Part[] {
-  const kind = extname(path).toLowerCase();
-  if (kind === '.json') return jsonParts(bytes.toString('utf8'));
+/** The one input of a model, from a file that is no JSON. */
+function onlyPart({ path, bytes }: PayloadFile, inputs: readonly TensorDescription[]): Part {
   const [input] = inputs;
   if (input === undefined || inputs.length > 1)
     throw new Error(
       `the model has ${inputs.length} inputs (${inputs.map(({ name }) => name).join(', ')}): use a .json file`,
     );
-  if (kind !== '.npy') return [rawPart(bytes, input)];
+  if (extname(path).toLowerCase() !== '.npy') return rawPart(bytes, input);
   const { datatype, shape, data } = parseNpy(bytes);
-  return [{ name: null, datatype, shape, data: Buffer.from(data) }];
-}
-
-function undescribedParts({ path, bytes }: PayloadFile, model: string): InputTensor[] {
-  if (extname(path).toLowerCase() === '.json') return jsonParts(bytes.toString('utf8'));
-  throw new Error(`the server does not describe the inputs of model ${model}: use a .json file, which does`);
+  return { name: null, datatype, shape, data: Buffer.from(data) };
 }
 
 function jsonParts(text: string): InputTensor[] {
@@ -65,12 +63,8 @@ function jsonParts(text: string): InputTensor[] {
     const { name, datatype, shape, data, parameters } = input;
     if (typeof name !== 'string' || !isDatatype(datatype) || !isShape(shape))
       throw new Error('each of its inputs needs a name, a datatype and a shape');
-    try {
-      const bytes = bytesOfJson(name, datatype, shape, data);
-      return { name, datatype, shape, data: Buffer.from(bytes), ...parametersIn(parameters) };
-    } catch (error) {
-      throw error instanceof ApiError ? new Error(error.message) : error;
-    }
+    const bytes = bytesOfJson(name, datatype, shape, data);
+    return { name, datatype, shape, data: Buffer.from(bytes), ...parametersIn(parameters) };
   });
 }
 

@@ -253,26 +253,24 @@ class Player {
   }
 }
 
-/** Quality of request sending; `waited`: number of requests that waited for a free connection. */
+/**
+ * Quality of request sending; `waited`: number of requests that waited for a free connection, `wakeLateness`: of the
+ * timers of a controller in this process.
+ */
 export function generatorFigures(
   { lateness, refused }: Pick<PlayReport, 'lateness' | 'refused'>,
   waited: number,
-  wakeLatenessNs: readonly number[] = [],
+  wakeLateness = new Histogram(),
 ): GeneratorFigures {
-  const ascending = wakeLatenessNs.toSorted((a, b) => a - b);
-  const wakeMs = (share: number) =>
-    ascending[Math.min(ascending.length - 1, Math.floor(share * ascending.length))] / NS_PER_MS;
   return {
-    ...(lateness.count === 0 ? {} : { sentLateMs: sentLateMs(lateness) }),
-    ...(ascending.length === 0
-      ? {}
-      : { timersLateMs: { p50: wakeMs(0.5), p99: wakeMs(0.99), max: wakeMs(1) } }),
+    ...(lateness.count === 0 ? {} : { sentLateMs: latenessMs(lateness) }),
+    ...(wakeLateness.count === 0 ? {} : { timersLateMs: latenessMs(wakeLateness) }),
     waitedForConnection: waited,
     notSent: refused,
   };
 }
 
-function sentLateMs(lateness: Histogram): LatenessMs {
+function latenessMs(lateness: Histogram): LatenessMs {
   const [p50, p99, max] = [50, 99, 100].map((percent) => lateness.percentile(percent) / NS_PER_MS);
   return { p50, p99, max };
 }

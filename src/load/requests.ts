@@ -4,127 +4,98 @@ import { NS_PER_MS } from '../base/units.js';
 import { lengthFor, type ModelDescription, someOf } from './description.js';
 import { payloadTensors } from './payload-tensors.js';
 import { plainLine } from './reply.js';
-import type { LoadRequest, Senders, TargetOptions } from './target.js';
+import type { LoadRequest, TargetOptions } from './target.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
-/** A request without its SLO. */
+/** A request to encode. */
 export interface RequestSpec {
   readonly model: string;
   readonly version: string | undefined;
+  readonly sloMs: number;
+  /** Length of its inputs; 0 if all have the same. */
+  readonly length: number;
   /** The protocol's priority of its class; null if it has none. */
   readonly priority: number | null;
-  /** Null if it has none. */
-  readonly tenant: string | null;
+  /** Header, or metadata key, and name of its tenant; null if it has none. */
+  readonly tenant: readonly [string, string] | null;
   readonly tensors: readonly InputTensor[];
-  /** Encoded parts shared by requests with equal tensors, by key. */
-  readonly shared: Map<string, Buffer>;
 }
 
-/** Encodes requests of a protocol, starting with the part that does not depend on the SLO. */
-type Encoder<M> = (spec: RequestSpec) => (sloMs: number) => M;
-
-const NO_SENDERS: Senders = { priorities: [], header: null, tenants: [] };
-/** Limit per class and tenant: requests of more lengths would take too much memory, so they are encoded again. */
-const MOST_LENGTHS = 1024;
+/** Most messages kept: a run of more kinds of requests encodes some again. */
+const MOST_MESSAGES = 4096;
 
 /**
- * Encoder for the requests of a run, with random tensors or given payloads. Throws `E_SERVER` if a server describes too
- * little for that, `E_USAGE` if payloads do not fit a model.
+ * Encoder for the requests of a run, with random tensors or given payloads; most requests of a model are equal, so their
+ * messages are kept. Throws `E_SERVER` if a server describes too little for that, `E_USAGE` if payloads do not fit a model.
  */
 export function requestEncoder<M>(
   server: string,
   options: TargetOptions,
   descriptions: readonly ModelDescription[],
-  encoder: Encoder<M>,
+  encode: (spec: RequestSpec) => M,
 ): (request: LoadRequest) => M {
+  const { models, rows, payloads, senders } = options;
   const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
-  const tails = new Map<string, Buffer>();
-  const models = options.models.map((model, i) => {
-    const { version, inputs } = descriptions[i];
-    const rows = options.rows?.[i] ?? 1;
-    const payloads = (options.payloads?.(model) ?? []).map((file) => ({
-      tensors: payloadTensors(file, model, inputs).map((tensor) => repeated(tensor, rows)),
-      shared: new Map<string, Buffer>(),
-    }));
-    const encode = (sender: Sender, length: number): Encode<M> => {
-      const one = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
-        keepingLatest(encoder({ model, version, ...sender, tensors, shared }));
-      if (payloads.length > 0) return inTurn(payloads.map(({ tensors, shared }) => one(tensors, shared)));
-      if (inputs === null) throw undescribedInputs(server, model);
-      // Inputs of one length are shared by all models; other lengths rarely repeat, and are too many to keep.
-      return one(maker.inputs(model, inputs, rows, length || 1), length === 0 ? tails : new Map());
-    };
-    const lengthOf = (asked: number) => (payloads.length > 0 ? 0 : lengthFor(descriptions[i], asked));
-    return new ModelRequests(lengthOf, encode, options.senders ?? NO_SENDERS);
-  });
-  return (request) => models[request.model].encode(request);
+  const files = models.map((model, i) =>
+    (payloads?.(model) ?? []).map((file) =>
+      payloadTensors(file, model, descriptions[i].inputs).map((tensor) => repeated(tensor, rows?.[i] ?? 1)),
+    ),
+  );
+  const tensorsOf = (model: number, length: number, turn: number): readonly InputTensor[] => {
+    const { inputs } = descriptions[model];
+    if (files[model].length > 0) return files[model][turn];
+    if (inputs === null) throw undescribedInputs(server, models[model]);
+    return maker.inputs(models[model], inputs, rows?.[model], length || 1);
+  };
+  const messages = new Map<string, M>();
+  const turns = models.map(() => 0);
+  const messageOf = ({ model, sloNs, requestClass = 0, tenant = 0, length: asked = 0 }: LoadRequest): M => {
+    const turn = files[model].length > 0 ? turns[model]++ % files[model].length : 0;
+    const length = files[model].length > 0 ? 0 : lengthFor(descriptions[model], asked);
+    const key = `${model} ${sloNs} ${requestClass} ${tenant} ${length} ${turn}`;
+    let message = messages.get(key);
+    if (message !== undefined) return message;
+    const name = senders?.tenants[tenant];
+    message = encode({
+      model: models[model],
+      version: descriptions[model].version,
+      sloMs: sloNs / NS_PER_MS,
+      length,
+      priority: senders?.priorities[requestClass] ?? null,
+      tenant: name === undefined ? null : [senders?.header as string, name],
+      tensors: tensorsOf(model, length, turn),
+    });
+    if (messages.size === MOST_MESSAGES) messages.clear();
+    messages.set(key, message);
+    return message;
+  };
+  // Reports encoding errors before the run.
+  for (let model = 0; model < models.length; model++)
+    for (let turn = 0; turn < Math.max(1, files[model].length); turn++) messageOf({ model, sloNs: 0 });
+  messages.clear();
+  return messageOf;
 }
 
-type Encode<M> = (sloNs: number) => M;
-type Sender = Pick<RequestSpec, 'priority' | 'tenant'>;
-
-/** The requests of one model, encoded on the first use of a class, tenant and length. */
-class ModelRequests<M> {
-  /** By class and tenant, then by length. */
-  private readonly made = new Map<number, Map<number, Encode<M>>>();
-
-  constructor(
-    private readonly lengthOf: (asked: number) => number,
-    private readonly make: (sender: Sender, length: number) => Encode<M>,
-    private readonly senders: Senders,
-  ) {
-    // Reports encoding errors before the run.
-    this.encodeOf(0, 0, 0);
-  }
-
-  encode({ sloNs, requestClass = 0, tenant = 0, length = 0 }: LoadRequest): M {
-    return this.encodeOf(requestClass, tenant, length)(sloNs);
-  }
-
-  private encodeOf(requestClass: number, tenant: number, length: number): Encode<M> {
-    const { priorities, tenants } = this.senders;
-    const sender = requestClass * Math.max(1, tenants.length) + tenant;
-    const byLength = this.made.get(sender) ?? new Map<number, Encode<M>>();
-    this.made.set(sender, byLength);
-    const own = this.lengthOf(length);
-    const known = byLength.get(own);
-    if (known !== undefined) return known;
-    const named = { priority: priorities[requestClass] ?? null, tenant: tenants[tenant] ?? null };
-    const made = this.make(named, own);
-    if (byLength.size === MOST_LENGTHS) byLength.clear();
-    byLength.set(own, made);
-    return made;
-  }
-}
-
-/** Caches the latest SLO, since most requests of a model share one. */
-function keepingLatest<M>(encode: (sloMs: number) => M): Encode<M> {
-  let latest: { readonly sloNs: number; readonly message: M } | null = null;
-  return (sloNs) => {
-    if (latest?.sloNs !== sloNs) latest = { sloNs, message: encode(sloNs / NS_PER_MS) };
-    return latest.message;
+/** Makes something of the data of tensors, once for each, as long as the data is in use. */
+export function oncePerData<T extends object>(make: (tensor: InputTensor) => T): (tensor: InputTensor) => T {
+  const made = new WeakMap<Buffer, T>();
+  return (tensor) => {
+    const known = made.get(tensor.data) ?? make(tensor);
+    made.set(tensor.data, known);
+    return known;
   };
 }
 
-/** Cycles through encoders. */
-function inTurn<M>(encodes: readonly Encode<M>[]): Encode<M> {
-  let next = 0;
-  return (sloNs) => encodes[next++ % encodes.length](sloNs);
-}
-
-/** Bytes shared by requests with equal tensors. */
-export function sharedBytes(shared: Map<string, Buffer>, key: string, make: () => Buffer): Buffer {
-  const bytes = shared.get(key) ?? make();
-  shared.set(key, bytes);
-  return bytes;
-}
-
-/** Up to this size one copy per model is cheaper than two pieces. */
+/** Up to this size one copy per message is cheaper than several pieces. */
 const JOIN_BYTES = 16_384;
 
-/** A message in one piece, or in two, of which the larger is shared. */
-export function joined(head: Buffer, tail: Buffer): Buffer | readonly Buffer[] {
-  return head.length + tail.length <= JOIN_BYTES ? Buffer.concat([head, tail]) : [head, tail];
+/** A message in one piece or, if it is large, in several, of which messages share all but the first. */
+export function joined(pieces: readonly Buffer[]): Buffer | readonly Buffer[] {
+  return bytesOf(pieces) <= JOIN_BYTES ? Buffer.concat(pieces) : pieces;
+}
+
+export function bytesOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Error for a server that does not describe a model's inputs. */
@@ -155,18 +126,13 @@ export function assumptions(
   descriptions: readonly ModelDescription[],
   further: (model: number) => readonly string[] = () => [],
 ): string[] {
-  const modelsBy = new Map<string, string[]>();
-  for (const [i, model] of models.entries()) {
-    const description = descriptions[i];
-    const texts = [...assumedOf(description, payloads !== undefined), ...further(i)];
-    if (texts.length === 0) continue;
-    const text = texts.join('; ');
-    modelsBy.set(text, [...(modelsBy.get(text) ?? []), model]);
-  }
-  return [...modelsBy].map(
-    ([text, names]) =>
-      `assumed for model${names.length === 1 ? '' : 's'} ${someOf(names, MOST_NAMES)}: ${text}`,
+  const texts = descriptions.map((each, i) =>
+    [...assumedOf(each, payloads !== undefined), ...further(i)].join('; '),
   );
+  return [...new Set(texts.filter((text) => text !== ''))].map((text) => {
+    const names = models.filter((_, i) => texts[i] === text);
+    return `assumed for model${names.length === 1 ? '' : 's'} ${someOf(names, MOST_NAMES)}: ${text}`;
+  });
 }
 
 function assumedOf({ version, inputs, lengths }: ModelDescription, hasPayloads: boolean): string[] {

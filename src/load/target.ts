@@ -1,3 +1,4 @@
+import { MIB } from '../base/units.js';
 import type { Outcome } from '../core/request.js';
 import type { RetryFigures } from '../record/results.js';
 import type { Payloads } from './payloads.js';
@@ -56,8 +57,8 @@ export interface TargetOptions {
   readonly models: readonly string[];
   /** Rows of the inputs of each model, by index; absent: one. */
   readonly rows?: readonly number[];
-  /** Most bytes kept of an answer, for `Reply.outputs`; absent: none. */
-  readonly keptBytes?: number;
+  /** Keeps successful answers, for `Reply.outputs`. */
+  readonly keepsAnswers?: boolean;
   /** Real inputs, cycled for each model; absent: random tensors. */
   readonly payloads?: Payloads;
   /** Names of classes and tenants; absent if requests name none. */
@@ -75,6 +76,9 @@ export interface TargetOptions {
   /** Accepts any certificate of a TLS server. */
   readonly insecure?: boolean;
 }
+
+/** Longer answers are errors. JSON takes several times the bytes of the outputs. */
+export const MOST_ANSWER_BYTES = 256 * MIB;
 
 const PAUSE_MS = 100;
 

@@ -3,6 +3,7 @@ import type { ArrivalSource } from '../core/arrivals.js';
 import type { RunObserver } from '../core/observer.js';
 import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { PlayReport } from '../load/player.js';
+import type { Histogram } from '../record/histogram.js';
 import type { GeneratorFigures, RunEvent } from '../record/results.js';
 import type { Tuning } from '../record/tuned.js';
 import type { Scaling } from './scaling.js';
@@ -50,7 +51,7 @@ export interface LiveReport {
   /** Device errors, each message once. */
   readonly deviceErrors: readonly string[];
   /** Lateness of each of the controller's timers, ns. */
-  readonly wakeLatenessNs: readonly number[];
+  readonly wakeLateness: Histogram;
   /** Path of the journal, if requested. */
   readonly journal: string | null;
   /** Recording, if requested by `runtime.recording`. */

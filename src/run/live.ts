@@ -10,6 +10,7 @@ import { type MachineOptions, startMachine } from '../live/worker/local-machine.
 import type { Machine } from '../live/worker/machine.js';
 import { generatorFigures, play } from '../load/player.js';
 import { openServiceTarget } from '../load/service-target.js';
+import { Histogram } from '../record/histogram.js';
 import { type Assembly, type ClusterSettings, startCluster } from '../serve/cluster.js';
 import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
@@ -36,7 +37,7 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   }
   const machines = await startAll(await experimentMachines(experiment));
   begin();
-  const wakeLatenessNs: number[] = [];
+  const wakeLateness = new Histogram();
   const failures: Error[] = [];
   /** Problems of devices, each message once, in order. */
   const problems = new Set<string>();
@@ -44,7 +45,7 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   const cluster = await startCluster(settingsOf(experiment, machines), (assembly) => ({
     result: {
       run: observer,
-      events: { wokeLate: (lateNs: number) => wakeLatenessNs.push(lateNs) },
+      events: { wokeLate: (lateNs: number) => wakeLateness.record(lateNs) },
       started: ({ core }) => watch(core),
     },
     problems: {
@@ -84,10 +85,10 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
       digest: controller.core.digest,
       arrivals: played.requests,
       live: {
-        generator: generatorFigures(played, 0, wakeLatenessNs),
+        generator: generatorFigures(played, 0, wakeLateness),
         played,
         deviceErrors: [...problems],
-        wakeLatenessNs,
+        wakeLateness,
         journal: observers.journal?.path ?? null,
         recording,
       },

@@ -63,7 +63,7 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     const { port } = await openFrontend(service);
     const address = `${scheme}://127.0.0.1:${port}`;
     const rows = [1, 4];
-    const target = await open(address, { models: ['tiny', 'tiny'], rows, keptBytes: 1000 });
+    const target = await open(address, { models: ['tiny', 'tiny'], rows, keepsAnswers: true });
     for (const [model, count] of rows.entries()) {
       const reply = await replyTo((done) => target.send({ model, sloNs: NS_PER_S }, done));
       expect(reply?.outputs?.()).toMatchObject([{ name: 'out-x', datatype: 'FP32', shape: [count, 4] }]);

@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { unknownModel } from '../../src/load/description.js';
-import { describeHttpServer } from '../../src/load/http-api.js';
-import { openTarget } from '../../src/load/open-target.js';
+import { describeServer, openTarget } from '../../src/load/open-target.js';
 import type { TensorDescription } from '../../src/load/tensors.js';
 import { GrpcServer } from './grpc-server.js';
 import { HttpServer } from './http-server.js';
@@ -50,7 +49,7 @@ describe('a server that does not stop talking', () => {
       socket.write(head);
       flood(socket, piece);
     });
-    const asked = describeHttpServer(url, OPTIONS);
+    const asked = describeServer(url.href, OPTIONS);
     const later = setInterval(() => vi.advanceTimersByTime(2000), 100);
     onTestFinished(() => clearInterval(later));
     await expect(asked).rejects.toMatchObject({ code: 'E_SERVER' });
@@ -65,7 +64,7 @@ describe('a server that does not stop talking', () => {
       const drip = setInterval(() => socket.write('1\r\n \r\n'), 5);
       socket.on('close', () => clearInterval(drip));
     });
-    const described = describeHttpServer(url, OPTIONS);
+    const described = describeServer(url.href, OPTIONS);
     const later = setInterval(() => asked > 0 && vi.advanceTimersByTime(1000), 20);
     onTestFinished(() => clearInterval(later));
     await expect(described).rejects.toMatchObject({
@@ -137,7 +136,7 @@ describe('a server that describes what cannot be', () => {
       if (request.includes('/v2/models/a')) socket.write('HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n');
       else socket.write(request.startsWith('POST') ? json('[null,1,"b",{"name":{}}]') : READY);
     });
-    await expect(describeHttpServer(url, OPTIONS)).rejects.toMatchObject({ code: 'E_UNKNOWN_MODEL' });
+    await expect(describeServer(url.href, OPTIONS)).rejects.toMatchObject({ code: 'E_UNKNOWN_MODEL' });
   });
 });
 

@@ -67,7 +67,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   core: 4_520,
   index: 30,
   live: 24_080,
-  load: 2_330,
+  load: 2_030,
   play: 4_135,
   policies: 7_500,
   record: 4_855,

@@ -1,6 +1,6 @@
 import { monotonicNs } from '../../base/clock/clock.js';
 import { EscapementError } from '../../base/errors.js';
-import { MIB, NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { OUTCOME_OK } from '../../core/request.js';
 import { type Durations, summarize } from '../../live/models/measure/durations.js';
 import { timeUntilStable } from '../../live/models/measure/until-stable.js';
@@ -59,7 +59,7 @@ export async function measureServed(spec: ServedSpec): Promise<ServedMeasurement
     seed: 1,
     models: batchSizes.map(() => model.name),
     rows: batchSizes,
-    keptBytes: MOST_ANSWER_BYTES,
+    keepsAnswers: true,
     connections: 1,
   });
   try {
@@ -69,8 +69,6 @@ export async function measureServed(spec: ServedSpec): Promise<ServedMeasurement
   }
 }
 
-/** JSON takes several times the bytes of the outputs. */
-const MOST_ANSWER_BYTES = 256 * MIB;
 /** Servers close connections after hundreds of calls without a request. */
 const MOST_PINGS = 100;
 const LEAST_PINGS = 5;
