@@ -8,7 +8,7 @@ import { profileFileName } from '../../src/config/onnx-model.js';
 import { parseProfile } from '../../src/config/read-profile.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
-import type { InputLengths } from '../../src/live/model.js';
+import type { InputLengths, WorkerModel } from '../../src/live/model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';
@@ -40,6 +40,7 @@ const repository = tempDir();
 const SETTINGS = `batchSizes: [1, 2, 4]\nslo: 20s\nbuckets: [${BUCKETS}]\n`;
 const { onnx } = makeModel('encoder', { input: 64, seed: 5, classes: CLASSES });
 let direct: InferenceSession;
+let models: readonly WorkerModel[];
 
 beforeAll(async () => {
   for (const name of ['padded', 'unpadded']) {
@@ -50,16 +51,15 @@ beforeAll(async () => {
     writeFileSync(join(repository, name, '1', profileFileName(CPU)), JSON.stringify(profile));
   }
   direct = await openSession(onnx, CPU, { level: 'all' });
+  models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {
+    throw new Error('all models have profiles');
+  });
 });
 
 afterAll(() => direct.release());
 
-const start = async (...overrides: string[]) => {
-  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {
-    throw new Error('all models have profiles');
-  });
-  return serve({ devices: [CPU], models, pages: 20 }, ['slo=20s', ...overrides]);
-};
+const start = (...overrides: string[]) =>
+  serve({ devices: [CPU], models, pages: 20 }, ['slo=20s', ...overrides]);
 
 /** Texts of one length. */
 type Texts = readonly (readonly number[])[];
@@ -119,8 +119,6 @@ function expectNear(found: readonly number[], expected: readonly number[]) {
   expect(worst).toBeLessThan(1e-4);
 }
 
-const SETTERS = ['escapement', 'clockwork, latestDelta: 20s', 'fifo'] as const;
-
 /** One call over HTTP. */
 async function overHttp({ http }: Running, model: string, texts: Texts): Promise<Answer> {
   const { status, json } = await http.post(`/v2/models/${model}/infer`, requestOf(texts));
@@ -164,27 +162,30 @@ async function askAtRandom(running: Running, model: string, lengthOf: (draw: num
   return { requests, largest };
 }
 
-describe.each(SETTERS)('%s', (kind) => {
-  it('answers each text as alone, whatever its length and what it is batched with', async () => {
-    const running = await start(`policy={kind: ${kind}}`);
-    const { requests, largest } = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
-    expect(largest).toBe(4);
-    await running.server.close();
-    await expectReplay(running.journal, requests);
-  });
+/** Texts of any length for the model that is padded, of its lengths for the other. */
+async function askBoth(running: Running) {
+  const padded = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
+  const unpadded = await askAtRandom(
+    running,
+    'unpadded',
+    (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)],
+  );
+  await running.server.close();
+  await expectReplay(running.journal, padded.requests + unpadded.requests);
+  return [padded.largest, unpadded.largest];
+}
 
-  it('batches texts that cannot be padded with those of their length, if it batches by length', async () => {
-    const running = await start(`policy={kind: ${kind}}`);
-    const { requests, largest } = await askAtRandom(
-      running,
-      'unpadded',
-      (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)],
-    );
-    expect(largest).toBe(kind === 'escapement' ? 4 : 1);
-    await running.server.close();
-    await expectReplay(running.journal, requests);
-  });
-});
+// Texts that cannot be padded share a batch with others of their length, if the policy batches by length.
+it.each([
+  ['escapement', 4],
+  ['clockwork, latestDelta: 20s', 1],
+  ['fifo', 1],
+])(
+  '%s answers each text as alone, whatever its length and what it is batched with',
+  async (kind, largest) => {
+    expect(await askBoth(await start(`policy={kind: ${kind}}`))).toEqual([4, largest]);
+  },
+);
 
 it('padding: longest pads all, and answers the same', async () => {
   const running = await start('policy={kind: escapement}', 'padding=longest');
@@ -198,18 +199,13 @@ it.each([
   // The server has none of the models when it starts.
   { who: 'of several tenants', overrides: ['tenants={list: [{name: a}, {name: b}]}', 'padding=bucket'] },
 ])('goes to workers elsewhere, padded there, requests $who', async ({ overrides }) => {
-  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
   const machine = await startMachine({ pages: 20, pageBytes: PAGE_BYTES, devices: [CPU], models });
   onTestFinished(() => machine.close());
   const endpoint = await serveMachine(machine, { port: 0 });
   onTestFinished(() => endpoint.close());
   const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT });
   const running = await serve({ devices: [], models: [] }, ['slo=20s', ...overrides], { links: [link] });
-  const any = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
-  const some = await askAtRandom(running, 'unpadded', (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)]);
-  expect([any.largest, some.largest]).toEqual([4, 4]);
-  await running.server.close();
-  await expectReplay(running.journal, any.requests + some.requests);
+  expect(await askBoth(running)).toEqual([4, 4]);
 });
 
 describe('an experiment', () => {
@@ -254,7 +250,6 @@ ${more}`;
 });
 
 it('is answered by a simulated GPU, with outputs as long as the inputs', async () => {
-  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
   const devices = [{ kind: 'simulated', timeScale: 0 } as const];
   const running = await serve({ devices, models, pages: 20 }, ['slo=20s']);
   const shapes = async (model: string, length: number) => {
@@ -313,9 +308,9 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
   it('measures each batch size at each length', async () => {
     const running = await start();
     const url = urlOf(running);
-    const { models } = await describeServer(url, { models: ['padded', 'unpadded'], seed: 1 });
+    const { models: described } = await describeServer(url, { models: ['padded', 'unpadded'], seed: 1 });
     for (const [i, name] of ['padded', 'unpadded'].entries()) {
-      const model = servedModel(name, measurableModel(url, name, models[i]));
+      const model = servedModel(name, measurableModel(url, name, described[i]));
       const spec = { url, trust: {}, model, batchSizes: [1, 2], runs: 2, budgetNs: 1e9 };
       const shares: number[] = [];
       const measured = await measureServed({ ...spec, onProgress: (share) => void shares.push(share) });
