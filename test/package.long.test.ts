@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT, SMALL_EXPERIMENT, tempDir, writeIn } from './cli/run-cli.js';
@@ -81,21 +82,33 @@ describe('the packed package, installed into an empty project', () => {
     expect(existsSync(join(dir, ONNXRUNTIME))).toBe(false);
   });
 
+  it('imports nothing but its dependencies', ({ skip }) => {
+    skip(NO_REGISTRY.test(failure), 'it is not installed');
+    const installed = join(dir, 'node_modules', 'escapement');
+    const { dependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(installed, 'package.json'), 'utf8'),
+    );
+    const known = new Set([...Object.keys({ ...dependencies, ...peerDependencies }), ...builtinModules]);
+    const imported = new Set<string>();
+    for (const file of readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' })) {
+      // Of what the bundles hold, the source of each file tells.
+      if (!/\.c?js$/.test(file) || /^(?:chunks|play.ui)\W/.test(file)) continue;
+      const text = readFileSync(join(installed, 'dist', file), 'utf8');
+      for (const [, name] of text.matchAll(
+        /(?:\bfrom |\bimport\(?|\brequire\() ?['"]((?:@[\w-]+\/)?[a-z][\w-]*)/g,
+      ))
+        imported.add(name as string);
+    }
+    expect(imported).toContain('zod');
+    expect([...imported].filter((name) => name !== 'node' && !known.has(name))).toEqual([]);
+  });
+
   it.for([
     '--help',
     `simulate ${shipped}/isolation.yaml --out run`,
     'report run',
-    'compare run run',
-    'check run',
-    'run small.yaml --mode simulate',
     'sweep small.yaml --vary slo=25ms,50ms --out sweep',
-    'plan small.yaml --target goodputRps>1 --over cluster.gpus=1:2 --seeds 1',
-    'bound small.yaml',
-    'config',
-    'schema run',
     'trace generate --functions 5 --minutes 2 trace.csv',
-    'trace info trace.csv',
-    `profile show ${shipped}/profiles/resnet50_v2.v100.json`,
     'model make mlp --repository models --name ranker --input 4',
     // In real time, on a simulated device.
     'run small.yaml --mode live --journal run.journal',
