@@ -8,6 +8,8 @@ const ALL = 'test/**/*.test.ts';
 const LONG = ['test/**/*.long.test.ts', 'test/{conform,docs/shell,serve}/**/*.test.ts'];
 /** Fresh seeds, real processes that fail, figures of this machine: `npm run soak`, and never in CI. */
 const SOAK = 'test/**/*.soak.test.ts';
+/** What needs a whole machine of its own to be made: `npm run test:release`, before a release. */
+const RELEASE = 'test/**/*.release.test.ts';
 /** Threads and sockets. They run after those that keep the processors busy. */
 const LIVE = 'test/{live,load,tools}/**/*.test.ts';
 /** Tests that replace modules for all that runs in their process. */
@@ -46,7 +48,7 @@ export default defineConfig({
       // Files that a process runs one after the other share its modules, which saves loading them 200 times.
       project('shared', {
         include: [ALL],
-        exclude: [LIVE, ...LONG, SOAK, ...MOCKING],
+        exclude: [LIVE, ...LONG, SOAK, RELEASE, ...MOCKING],
         isolate: false,
       }),
       project('live', {
@@ -66,8 +68,10 @@ export default defineConfig({
         sequence: { groupOrder: 2 },
       }),
       project('long-isolated', { include: MOCKING.filter((file) => file.includes('.long.')) }),
-      // Only if it is asked for by name: a folder of tests has none of it.
-      ...(process.argv.includes('--project=soak') ? [project('soak', { include: [SOAK] })] : []),
+      // Only if they are asked for by name: a folder of tests has none of them.
+      ...Object.entries({ soak: SOAK, release: RELEASE })
+        .filter(([name]) => process.argv.includes(`--project=${name}`))
+        .map(([name, files]) => project(name, { include: [files] })),
     ],
   },
 });
