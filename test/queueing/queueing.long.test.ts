@@ -20,7 +20,6 @@ describe('a station is simulated as queueing theory says', () => {
   it.each([
     [0.5, 200],
     [0.7, 400],
-    [0.8, 600],
   ])('M/M/1 with a load of %d', async (load, seconds) => {
     const runs = await observe({ servers: 1, load, durations: 'exponential', seconds });
     agrees(runs, ({ meanWaitMs }) => meanWaitMs, waitMMk(1, load, SERVICE_MS));
@@ -33,7 +32,6 @@ describe('a station is simulated as queueing theory says', () => {
   it.each([
     [0.5, 100],
     [0.7, 200],
-    [0.8, 300],
   ])('M/D/1 with a load of %d', async (load, seconds) => {
     const runs = await observe({ servers: 1, load, durations: 'constant', seconds });
     agrees(runs, ({ meanWaitMs }) => meanWaitMs, waitMG1(load, SERVICE_MS, 0));
@@ -45,7 +43,6 @@ describe('a station is simulated as queueing theory says', () => {
 
   it.each([
     [2, 1.6, 300],
-    [8, 6.4, 100],
     [16, 13, 40],
   ])('M/M/%d with a load of %d', async (servers, load, seconds) => {
     const runs = await observe({ servers, load, durations: 'exponential', seconds });
@@ -54,10 +51,7 @@ describe('a station is simulated as queueing theory says', () => {
     agrees(runs, ({ meanResponseMs }) => meanResponseMs, waitMMk(servers, load, SERVICE_MS) + SERVICE_MS);
   });
 
-  it.each([
-    [2, 1.6, 150],
-    [8, 6.4, 50],
-  ])('M/D/%d with a load of %d', async (servers, load, seconds) => {
+  it.each([[8, 6.4, 50]])('M/D/%d with a load of %d', async (servers, load, seconds) => {
     const runs = await observe({ servers, load, durations: 'constant', seconds });
     agrees(runs, ({ meanWaitMs }) => meanWaitMs, waitMDk(servers, load, SERVICE_MS));
   });
