@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -39,20 +38,6 @@ describe('escapement serve', () => {
     expect(JSON.parse(replay.stdout)).toMatchObject({ digest, requests: 30, truncated: false });
   });
 
-  it('is understood by curl', async ({ skip }) => {
-    skip(spawnSync('curl', ['--version']).status !== 0, 'curl is not installed');
-    const server = new ServerProcess(
-      words`serve --device simulated:${tinyProfile()} ${ANY_PORTS} ${PATIENT}`,
-    );
-    const { http } = await server.ready();
-    const body = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1,2]}]}';
-    const url = `http://127.0.0.1:${http}/v2/models/tiny/infer`;
-    const { status, stdout } = spawnSync('curl', ['-sS', '--fail', '-d', body, url]);
-    expect(status).toBe(0);
-    expect(JSON.parse(stdout.toString())).toMatchObject({ model_name: 'tiny', outputs: [{ shape: [1, 1] }] });
-    expect(await server.kill('SIGINT')).toBe(0);
-  });
-
   it('answers before it is ready, and says what is missing', async () => {
     const repository = tempDir();
     const { onnx } = makeModel('mlp', { input: 4, seed: 1, classes: 2 });
@@ -72,59 +57,6 @@ describe('escapement serve', () => {
       41,
       expect.stringMatching(/E_MODEL_FILE: .*broken\/1\/model\.onnx: onnxruntime cannot use/),
     ]);
-  });
-
-  it('loads what has changed in its repository under load, and no request fails', async () => {
-    const repository = tempDir();
-    const make = (seed: number) => makeModel('mlp', { input: 4, seed, classes: 2 }).onnx;
-    writeFile(repository, 'ranker/config.yaml', 'batchSizes: [1]\n');
-    const path = writeFile(repository, 'ranker/1/model.onnx', make(1));
-    const server = new ServerProcess(['serve', '--repository', repository, ...ANY_PORTS, ...PATIENT]);
-    const port = (await server.ready()).http as number;
-    const http = new HttpClient(port);
-    const load = async (name: string) => {
-      const { status, json } = await http.post(`/v2/repository/models/${name}/load`);
-      return [status, json?.error];
-    };
-    const body = {
-      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, 4], data: [1, 2, 3, 4] }],
-      parameters: { slo_ms: 10_000 },
-    };
-    const outputs: string[] = [];
-    const statuses = new Map<number, number>();
-    let isOver = false;
-    const client = async () => {
-      const own = new HttpClient(port);
-      while (!isOver) {
-        const { status, json } = await own.post('/v2/models/ranker/infer', body);
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        const text = JSON.stringify(json?.outputs?.[0]?.data);
-        if (outputs.at(-1) !== text && !outputs.includes(text)) outputs.push(text);
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    };
-    const clients = [client(), client(), client()];
-    await until(() => outputs.length === 1);
-    expect(await load('later')).toEqual([404, 'unknown model "later"']);
-    writeFile(repository, 'later/1/model.onnx', make(1));
-    expect(await load('later')).toEqual([200, undefined]);
-    for (const seed of [2, 3]) {
-      writeFileSync(path, make(seed));
-      expect(await load('ranker')).toEqual([200, undefined]);
-    }
-    writeFile(repository, 'ranker/2/model.onnx', make(4));
-    expect(await load('ranker')).toEqual([200, undefined]);
-    expect((await http.get('/v2/models/ranker')).json).toMatchObject({ versions: ['2'] });
-    writeFile(repository, 'ranker/2/model.onnx', 'nonsense');
-    expect(await load('ranker')).toEqual([500, expect.stringContaining('stays in service')]);
-    await until(() => outputs.length === 4);
-    isOver = true;
-    await Promise.all(clients);
-    expect([...statuses.keys()]).toEqual([200]);
-    expect(await http.post('/v2/repository/models/later/unload')).toMatchObject({ status: 200 });
-    expect((await http.get('/v2/models/later/ready')).status).not.toBe(200);
-    expect((await http.get('/v2/models/ranker/ready')).status).toBe(200);
-    expect(await server.kill('SIGTERM')).toBe(0);
   });
 
   it('serves an experiment’s policy, and one model each of several profiles', async () => {

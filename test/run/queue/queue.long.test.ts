@@ -104,40 +104,6 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
     expect(await server.left()).toEqual([]);
   });
 
-  it('takes nothing from strangers, and goes on', async () => {
-    const { server, sweep, results } = await folder(SMALL_EXPERIMENT);
-    const worker = await readyWorker(server);
-    const client = server.connect();
-    const queue = (await client.keys('*:meta'))[0]!.replace(/:meta$/, '');
-    const order = {
-      ...{ sweep: '00000000-0000-4000-8000-000000000000', job: 'runCell', name: 'x', file: 'x' },
-      ...{ overrides: [], metrics: [], files: [], plugins: [] },
-      text: { sha256: 'a'.repeat(64), bytes: 1 },
-    };
-    const hostile = [
-      'not json',
-      '{}',
-      '[]',
-      JSON.stringify({ ...order, path: '/etc/passwd' }),
-      JSON.stringify({ ...order, text: { sha256: '../../etc/passwd', bytes: 1 } }),
-      JSON.stringify({ ...order, text: { sha256: 'a'.repeat(64), bytes: 2 ** 40 } }),
-      JSON.stringify({ ...order, job: 'constructor' }),
-      JSON.stringify(order),
-    ];
-    for (const [i, data] of hostile.entries()) {
-      await client.hset(`${queue}:evil-${i}`, { name: 'cell', data, opts: '{}', timestamp: '1' });
-      await client.rpush(`${queue}:wait`, `evil-${i}`);
-    }
-    await client.rpush(`${queue}:wait`, 'nothing');
-    await client.zadd(`${queue}:marker`, 0, '0');
-    await runOk(sweep('queue', '--seeds', '1,2', '--queue', server.url));
-    await runOk(sweep('alone', '--seeds', '1,2', '--threads', '2'));
-    expect(results('queue')).toBe(results('alone'));
-    expect(worker.hasEnded).toBe(false);
-    expect(worker.stderr).toContain('a job in the queue is refused');
-    expect(worker.stderr).not.toContain('\u001b');
-  });
-
   it('leaves out workers of another version, and says which one it needs', async () => {
     const { server, dir, sweep } = await folder(SMALL_EXPERIMENT);
     let ran = 0;
