@@ -61,6 +61,9 @@ export const sizeOrOff = withDefault(orOff(bytesOf));
 /** A share such as `5%`. */
 export const shareOr = withDefault(quantityOf(parseShare, 0, 'must be a share such as 5%'));
 
+/** A number of at least 1. */
+export const ratio = optional(quantityOf(Number, 1, 'must be a number of at least 1'));
+
 /** Requests per second. */
 export const rateOr = withDefault(rateOf);
 

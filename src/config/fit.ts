@@ -77,10 +77,20 @@ export function estimatedWeightsBytes(firstNs: number): number {
   return Math.max(1, Math.round(millions * 1e6 * BYTES_PER_PARAMETER));
 }
 
-/** Latency at batch 1 of a model of which another batch was measured. */
-export function estimatedFirstNs(batch: number, ns: number): number {
+/** Latencies by batch size, ascending. */
+export type Sizes = readonly (readonly [batch: number, ns: number])[];
+
+/**
+ * Latency at batch 1: measured, or on the straight line through the two smallest batches, but no less than a request's
+ * part of the smallest batch, and no more than that batch takes. With a single batch, on the line of `fit`.
+ */
+export function firstNs([smallest, second]: Sizes): number {
+  const [batch, ns] = smallest!;
+  if (batch === 1) return ns;
   const [alpha, beta] = [ALPHA_MS_PER_M_PARAMETERS, BETA_MS_PER_M_PARAMETERS];
-  return Math.max(1, Math.round((ns * (alpha + beta)) / (alpha * batch + beta)));
+  if (second === undefined) return Math.max(1, Math.round((ns * (alpha + beta)) / (alpha * batch + beta)));
+  const slopeNs = (second[1] - ns) / (second[0] - batch);
+  return Math.round(Math.min(ns, Math.max(ns / batch, ns - (batch - 1) * slopeNs)));
 }
 
 function imageBytes(side: number): number {

@@ -4,7 +4,7 @@ import { suggestion } from '../base/nearest.js';
 import { DEFAULT_PAGE_BYTES, GIB, KIB, MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
 import type { ExperimentHost } from './experiment-host.js';
-import { estimatedFirstNs, estimatedWeightsBytes, IMAGE_BYTES, loadNsOf, OUTPUT_BYTES } from './fit.js';
+import { estimatedWeightsBytes, firstNs, IMAGE_BYTES, loadNsOf, OUTPUT_BYTES, type Sizes } from './fit.js';
 import { formatDuration } from './units-text.js';
 
 /** A model of a file, as measured on the GPUs of a cluster. */
@@ -290,22 +290,8 @@ function specOf(
   };
 }
 
-type Sizes = readonly (readonly [batch: number, ns: number])[];
-
 function sizesOf(batches: Measured['batches']): Sizes {
   return [...batches].map(([batch, { value }]) => [batch, value] as const).sort(([a], [b]) => a - b);
-}
-
-/**
- * Latency at batch 1: measured, or on the straight line through the two smallest batches, but no less than a request's
- * part of the smallest batch, and no more than that batch takes. With a single batch, on the line of `fit`.
- */
-function firstNs([smallest, second]: Sizes): number {
-  const [batch, ns] = smallest!;
-  if (batch === 1) return ns;
-  if (second === undefined) return estimatedFirstNs(batch, ns);
-  const slopeNs = (second[1] - ns) / (second[0] - batch);
-  return Math.round(Math.min(ns, Math.max(ns / batch, ns - (batch - 1) * slopeNs)));
 }
 
 function textOf(ns: number): string {

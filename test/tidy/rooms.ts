@@ -21,6 +21,8 @@ export const ROOMS: Grants = {
   report: ['base', 'record', 'text'],
   live: ['base', 'core', 'record'],
   load: ['base', 'core', 'record', 'live'],
+  // Data as people have it: logs, measurements.
+  import: ['base', 'core', 'workload', 'config', 'live'],
   // Where experiments, models on disk and live mode meet.
   serve: ['base', 'core', 'scalers', 'workload', 'record', 'config', 'live'],
   run: [
@@ -50,7 +52,7 @@ export const ROOMS: Grants = {
   tools: ['base', 'core', 'record', 'text', 'config', 'report', 'live', 'load', 'serve', 'play'],
   cli: [
     ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],
-    ...['load', 'serve', 'run', 'tools', 'play'],
+    ...['import', 'load', 'serve', 'run', 'tools', 'play'],
   ],
   // src/index.ts, the public door: command line and benchmarks are no part of the library.
   index: ['core', 'bounds', 'policies', 'sim', 'workload', 'record', 'config', 'run'],
@@ -62,7 +64,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_020,
   bounds: 1_150,
   browser: 130,
-  cli: 5_340,
+  cli: 5_500,
   config: 5_000,
   core: 4_520,
   index: 30,
@@ -78,7 +80,8 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   sim: 1_050,
   text: 350,
   tools: 3_360,
-  workload: 4_280,
+  import: 2_420,
+  workload: 3_135,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
 export const MOST_FILES = 860;
@@ -119,7 +122,6 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     'trace-write': ['own', 'files'],
     open: ['own', 'files', 'generators', 'azure-like', 'arrivals-source'],
     'open-on-disk': ['own', 'open'],
-    import: ['own', 'files', 'trace-write'],
   },
   record: { own: [], flight: ['own'] },
   live: {
@@ -152,6 +154,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     terminal: ['own', 'policies', 'compare', 'pages'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
+  import: { trace: [], profiles: [], init: [] },
   run: { own: [], sweep: ['own'], plan: ['own', 'sweep'], queue: ['sweep'] },
   tools: { bench: [], doctor: [], play: [], profile: [], top: [] },
   play: {

@@ -2,13 +2,13 @@ import type { Argv } from 'yargs';
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { NS_PER_S } from '../../base/units.js';
 import { parseDuration } from '../../config/units-text.js';
+import type { ImportedTrace } from '../../import/trace/import-trace.js';
+import { PRESETS } from '../../import/trace/presets.js';
+import { TIME_FORMATS } from '../../import/trace/read-time.js';
 import { rounded, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { writeErr, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
-import type { ImportedTrace } from '../../workload/import/import-trace.js';
-import { PRESETS } from '../../workload/import/presets.js';
-import { TIME_FORMATS } from '../../workload/import/read-time.js';
 import { json, quiet } from '../common-options.js';
 import { type ArgsOf, choice, group, list, required, shareOr, text, textOr, wholeOr } from '../options.js';
 
@@ -51,7 +51,7 @@ export const builder = (yargs: Argv) =>
 
 /** `escapement import trace FILE…`: logs as people have them, as arrivals. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
-  const { importTrace } = await import('../../workload/import/import-trace.js');
+  const { importTrace } = await import('../../import/trace/import-trace.js');
   let next = PROGRESS_LINES;
   const onLines = (lines: number) => {
     if (lines < next) return;

@@ -33,6 +33,11 @@ export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
       'Turn access logs, tables and metrics into a trace',
       () => import('./import-trace.js'),
     ],
+    [
+      'profiles <files..>',
+      'Turn measurements of benchmark tools into profiles',
+      () => import('./import-profiles.js'),
+    ],
   ]),
   model: commands([
     [
@@ -67,8 +72,9 @@ export const COMMANDS: readonly Command[] = [
     ['play [file]', 'Open a web page that runs the scheduler, to try things out', () => import('./play.js')],
   ]),
   family('trace', 'Describe, generate and convert traces'),
-  family('import', 'Take over traces as people have them'),
+  family('import', 'Take over logs and measurements as people have them'),
   ...commands([
+    ['init <files..>', 'Write an experiment from imported traces and profiles', () => import('./init.js')],
     ['serve', 'Serve models over HTTP and gRPC (Open Inference Protocol)', () => import('./serve.js')],
     ['controller', 'Serve models that workers on other machines run', () => import('./controller.js')],
     ['worker', 'Run models on the GPUs of this machine for a controller', () => import('./worker.js')],

@@ -26,7 +26,7 @@ export class TrialWindows implements RunObserver {
   readonly over: Promise<void>;
   /** By outcome: answers from the begin to the end of the last trial. */
   readonly outcomes = new Array<number>(OUTCOME_NAMES.length).fill(0);
-  /** Of the trials that have ended. */
+  /** Figures of the trials that have ended. */
   private readonly ended: Trials = { throughputRps: [], p50Ms: [], p99Ms: [] };
   /** NaN before the first. */
   private startNs = Number.NaN;

@@ -9,6 +9,6 @@ test('profile show prints latency, throughput and the source of every figure', a
   const { status, stdout } = await runCli(['profile', 'show', join(profiles, name!)]);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^batch +ms +requests\/s$/m);
-  expect(stdout).toMatch(/^ +8 +[\d.]+ +\d+$/m);
+  expect(stdout).toMatch(/^ +8 +[\d.]+ +\d+ +█+$/m);
   expect(stdout).toContain('source of batches:');
 });

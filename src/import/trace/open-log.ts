@@ -1,7 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { type CsvReader, csvReader } from '../../base/files/csv-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
-import { readBlocks } from '../files/read-blocks.js';
+import { readBlocks } from '../../workload/files/read-blocks.js';
 import { type BadLine, type Entry, jsonEntry, type OpenLog } from './entry.js';
 import { entriesOf } from './json-documents.js';
 

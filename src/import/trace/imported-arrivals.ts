@@ -1,7 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Random } from '../../base/random/streams.js';
 import { NS_PER_S } from '../../base/units.js';
-import { BaseSource } from '../source.js';
+import { BaseSource } from '../../workload/source.js';
 
 /** Limit that memory sets: a request takes 28 bytes. */
 const MOST_ARRIVALS = 50_000_000;

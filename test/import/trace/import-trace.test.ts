@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
-import { type ImportOptions, importTrace } from '../../../src/workload/import/import-trace.js';
-import { scratch } from '../support.js';
+import { type ImportOptions, importTrace } from '../../../src/import/trace/import-trace.js';
+import { scratch } from '../../workload/support.js';
 
 const { file } = scratch();
 let outputs = 0;

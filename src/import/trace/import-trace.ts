@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
 import { type Random, stream } from '../../base/random/streams.js';
 import type { InputFiles } from '../../base/world/input-files.js';
-import { writeArrivals } from '../trace-write.js';
+import { writeArrivals } from '../../workload/trace-write.js';
 import type { Entry } from './entry.js';
 import { ImportedArrivals, type Section } from './imported-arrivals.js';
 import { openLog } from './open-log.js';

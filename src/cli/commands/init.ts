@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import type { Argv } from 'yargs';
+import { DISK_FILES } from '../../base/files/disk-files.js';
+import { writeWhole } from '../../base/files/output-file.js';
+import { parseDuration } from '../../config/units-text.js';
+import { writeOut } from '../../text/terminal.js';
+import { type ArgsOf, group, list, required, text, textOr, toggle, usageError } from '../options.js';
+
+export const builder = (yargs: Argv) =>
+  yargs
+    .positional('files', required(list('Profiles and traces (of escapement import), or folders of them')))
+    .options(
+      group('Options', {
+        slo: text('SLO of all requests, e.g. 50ms', '5 × batch 1 of the slowest model'),
+        map: list('Profile of a model whose name in the trace is another, e.g. bert-prod=bert-base'),
+        out: textOr('experiment.yaml', 'Experiment file to write'),
+        force: toggle('Replace an existing file'),
+        check: toggle('Simulate the first ten seconds of it'),
+      }),
+    )
+    .example([['$0 init profiles arrivals.csv.gz --check', '']]);
+
+/** `escapement init FILE…`: an experiment with the requests and models of a user. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { initExperiment } = await import('../../import/init/init-experiment.js');
+  const { files, out, slo, force, check } = args;
+  if (existsSync(out) && !force) throw usageError(`--out ${out}: is there already; --force replaces it`);
+  if (slo !== undefined) parseSlo(slo);
+  const pairs = args.map.map((each): [string, string] => {
+    const at = each.lastIndexOf('=');
+    if (at < 1) throw usageError(`--map ${each}: must be TRACE=PROFILE, such as bert-prod=bert-base`);
+    return [each.slice(0, at), each.slice(at + 1)];
+  });
+  const { text, traces, notes } = await initExperiment(DISK_FILES, files, { out, slo, map: new Map(pairs) });
+  writeWhole(out, text);
+  writeOut(`${out} is written\n${notes.map((note) => `  ${note}\n`).join('')}`);
+  if (!check) return;
+  const { loadExperiment } = await import('../../config/load.js');
+  const { SIMULATED } = await import('../../run/simulated.js');
+  const { oneRun } = await import('../one-run.js');
+  const { readChecks } = await import('../thresholds.js');
+  const checks = readChecks({ file: out, threshold: [], junit: undefined, markdown: undefined });
+  const experiment = await loadExperiment(
+    out,
+    traces.map((_, i) => `workload.${i}.duration=10s`),
+  );
+  await oneRun(
+    'simulate',
+    { experiment, engine: SIMULATED, checks },
+    { json: false, out: undefined, quiet: true },
+  );
+}
+
+function parseSlo(slo: string): void {
+  try {
+    parseDuration(slo);
+  } catch (error) {
+    throw usageError(`--slo ${slo}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,218 @@
+import { NS_PER_MS } from '../../base/units.js';
+import { estimatedWeightsBytes, firstNs, IMAGE_BYTES, loadNsOf, OUTPUT_BYTES } from '../../config/fit.js';
+import type { Profile } from '../../config/profile.js';
+import type { Measurement } from './measurement.js';
+
+/** A profile with the model and the GPU that it is of, as the files name them. */
+export interface BuiltProfile {
+  readonly model: string;
+  /** Empty: no file names it. */
+  readonly gpu: string;
+  readonly profile: Profile;
+}
+
+interface BuildOptions {
+  /** 99th percentile over the median, where no file has percentiles; undefined: no spread. */
+  readonly spread: number | undefined;
+  /** Size of a model's weights, if a file of it lies next to the measurements, with that file. */
+  weightsOf(model: string): { readonly bytes: number; readonly file: string } | null;
+}
+
+type Note = (about: string, model: string) => void;
+
+interface Building {
+  readonly measurements: readonly Measurement[];
+  /** Estimated weights by model, bytes. */
+  readonly estimates: Map<string, number>;
+  readonly options: BuildOptions;
+  readonly note: Note;
+}
+
+/** Most models that a note names. */
+const MOST_NAMED = 4;
+
+/** Profiles of measurements, one for each model and GPU, and notes on what was estimated. */
+export function buildProfiles(
+  measurements: readonly Measurement[],
+  options: BuildOptions,
+): { readonly profiles: readonly BuiltProfile[]; readonly notes: readonly string[] } {
+  const notes = new Map<string, string[]>();
+  const note: Note = (about, model) => notes.set(about, [...(notes.get(about) ?? []), model]);
+  /** Weights do not depend on the GPU, so an estimate is that of its first. */
+  const estimates = new Map<string, number>();
+  const groups = [...groupsOf(measurements).values()];
+  const building = { measurements: groups.flat(), estimates, options, note };
+  const profiles = withAllSizes(
+    groups.map((group) => profileOf(group, building)),
+    note,
+  );
+  return { profiles, notes: [...notes].map(([about, models]) => `${named(models)}: ${about}`) };
+}
+
+function named(models: readonly string[]): string {
+  const first = [...new Set(models)];
+  const more = first.length - MOST_NAMED;
+  return first.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** Measurements by model and GPU. A model that was measured in several number formats is one model for each. */
+function groupsOf(measurements: readonly Measurement[]): Map<string, Measurement[]> {
+  const precisions = new Map<string, Set<string>>();
+  for (const { model, precision } of measurements)
+    precisions.set(model, (precisions.get(model) ?? new Set()).add(precision));
+  const groups = new Map<string, Measurement[]>();
+  for (const one of measurements) {
+    const isOneOf = precisions.get(one.model)!.size > 1 && one.precision !== '';
+    const model = isOneOf ? `${one.model}-${one.precision.toLowerCase()}` : one.model;
+    const key = JSON.stringify([model, one.gpu]);
+    groups.set(key, [...(groups.get(key) ?? []), { ...one, model }]);
+  }
+  return groups;
+}
+
+function profileOf(
+  group: readonly Measurement[],
+  { measurements, estimates, options, note }: Building,
+): BuiltProfile {
+  const [first] = group as [Measurement];
+  const { model, gpu, precision } = first;
+  const what = gpu === '' ? model : `${model} on ${gpu}`;
+  const rows = batchesOf(group, what, options, note);
+  // Sizes do not depend on the GPU: other measurements of the model may have them.
+  const figure = (key: 'weightsBytes' | 'inputBytes' | 'outputBytes') =>
+    (group.find((one) => one[key] !== undefined) ??
+      measurements.find((one) => one.model === first.model && one[key] !== undefined))?.[key];
+  const file = options.weightsOf(model);
+  const given = figure('weightsBytes') ?? file?.bytes;
+  const estimate = estimates.get(model) ?? estimatedWeightsBytes(rows[0]!.medianMs * NS_PER_MS);
+  estimates.set(model, estimate);
+  const weightsBytes = Math.round(given ?? estimate);
+  const [inputBytes, outputBytes] = [figure('inputBytes'), figure('outputBytes')];
+  const loadMs = group.find((one) => one.loadMs !== undefined)?.loadMs;
+  if (given === undefined)
+    note('the weights are not known, and estimated from the latency of batch 1, as fit does', what);
+  if (loadMs === undefined)
+    note('the time of a LOAD is not known, and estimated as the weights at 12.2 GB/s', what);
+  const sizesNote = `${IMAGE_BYTES} and ${OUTPUT_BYTES}, an image of 224 x 224 and 1,000 classes in FP32`;
+  if (inputBytes === undefined || outputBytes === undefined)
+    note(`input or output bytes are not known, and taken to be ${sizesNote}`, what);
+  const files = [...new Set(group.map(({ from }) => from.replace(/:\d+$/, '')))].join(', ');
+  const profile: Profile = {
+    name: model,
+    gpu: gpu === '' ? 'unknown' : gpu,
+    runtime: first.runtime ?? 'unknown',
+    precision: precision === '' ? 'unknown' : precision,
+    weightsBytes: Math.max(1, weightsBytes),
+    loadMs: loadMs ?? loadNsOf(weightsBytes) / NS_PER_MS,
+    inputBytes: Math.round(inputBytes ?? IMAGE_BYTES),
+    outputBytes: Math.round(outputBytes ?? OUTPUT_BYTES),
+    batches: rows,
+    source: {
+      weights:
+        figure('weightsBytes') !== undefined
+          ? files
+          : (file?.file ?? 'estimated from the latency of batch 1'),
+      load: loadMs === undefined ? 'estimated as the weights at 12.2 GB/s' : files,
+      copies: inputBytes === undefined || outputBytes === undefined ? `assumed: ${sizesNote}` : files,
+      batches: files,
+    },
+  };
+  return { model, gpu, profile };
+}
+
+/**
+ * Profiles with the batch sizes of the other GPUs of their model, as far as they lie between two that were measured:
+ * schedulers use only sizes that all GPUs have.
+ */
+function withAllSizes(profiles: readonly BuiltProfile[], note: Note): BuiltProfile[] {
+  return profiles.map((one) => {
+    const { batches } = one.profile;
+    const known = new Map(batches.map((row) => [row.batch, row]));
+    const wanted = profiles
+      .filter(({ model }) => model === one.model)
+      .flatMap(({ profile }) => profile.batches);
+    for (const { batch } of wanted) {
+      const above = batches.findIndex((row) => row.batch > batch);
+      if (known.has(batch) || above < 1) continue;
+      const [lower, upper] = [batches[above - 1]!, batches[above]!];
+      const part = (batch - lower.batch) / (upper.batch - lower.batch);
+      known.set(batch, {
+        batch,
+        medianMs: significant(lower.medianMs + part * (upper.medianMs - lower.medianMs)),
+      });
+      const what = `${one.model} on ${one.gpu} (${batch})`;
+      note('batch sizes of its other GPUs lie between measured ones, and are interpolated', what);
+    }
+    const all = [...known.values()].sort((a, b) => a.batch - b.batch);
+    return { ...one, profile: { ...one.profile, batches: all } };
+  });
+}
+
+/** Batches of a profile, ascending from 1. */
+function batchesOf(
+  group: readonly Measurement[],
+  what: string,
+  { spread }: BuildOptions,
+  note: Note,
+): Profile['batches'] {
+  const byBatch = new Map<number, Measurement>();
+  for (const one of group) {
+    const before = byBatch.get(one.batch);
+    // The least loaded server is the nearest to the device itself.
+    if (before === undefined || (one.concurrency ?? 1) < (before.concurrency ?? 1))
+      byBatch.set(one.batch, one);
+  }
+  const left = group.filter((one) => (byBatch.get(one.batch)?.concurrency ?? 1) === (one.concurrency ?? 1));
+  if (left.length > byBatch.size)
+    note('has several rows for a batch size, of which the first counts; choose with --where', what);
+  const measured = [...byBatch.values()].sort((a, b) => a.batch - b.batch);
+  const busy = measured.find(({ concurrency = 1 }) => concurrency > 1);
+  if (busy !== undefined)
+    note(`was measured with ${busy.concurrency} requests at a time, which waited for each other`, what);
+  const rows = measured.map((one) => rowOf(one, spread));
+  if (rows.every((row) => row.p99Ms === undefined && row.maxMs === undefined))
+    note(
+      'no percentiles are known: INFERs of simulations take the median (--spread 1.1: a p99 of 10 % more)',
+      what,
+    );
+  if (rows[0]!.batch > 1) {
+    const sizes = measured.map(({ batch, medianMs }) => [batch, medianMs * NS_PER_MS] as const);
+    const medianMs = significant(firstNs(sizes) / NS_PER_MS);
+    rows.unshift({ batch: 1, medianMs });
+    note('batch 1 was not measured, and is extrapolated', `${what} (${medianMs} ms)`);
+  }
+  const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
+  const [worst] = slower;
+  if (worst !== undefined) {
+    const next = rows[rows.indexOf(worst) + 1]!;
+    const example = `batch ${worst.batch} (${worst.medianMs} ms) than batch ${next.batch} (${next.medianMs} ms)`;
+    note(`slower than the next larger batch: ${slower.length} of ${rows.length}, such as ${example}`, what);
+  }
+  return rows;
+}
+
+function rowOf(one: Measurement, spread: number | undefined): Profile['batches'][number] {
+  const { batch, minMs, medianMs, p90Ms, runs, maxMs } = one;
+  const p99Ms =
+    one.p99Ms ?? (p90Ms === undefined && maxMs === undefined && spread ? medianMs * spread : undefined);
+  const median = significant(medianMs);
+  // Means may exceed a percentile of the same runs.
+  let least = median;
+  const above = (ms: number | undefined) => {
+    if (ms === undefined) return undefined;
+    least = Math.max(least, significant(ms));
+    return least;
+  };
+  const quantiles = {
+    minMs: minMs === undefined ? undefined : Math.min(median, significant(minMs)),
+    medianMs: median,
+    ...{ p90Ms: above(p90Ms), p99Ms: above(p99Ms), maxMs: above(maxMs), runs },
+  };
+  const known = Object.entries(quantiles).filter(([, value]) => value !== undefined);
+  return { batch, ...(Object.fromEntries(known) as { medianMs: number }) };
+}
+
+/** Six digits: no measurement has more. */
+function significant(ms: number): number {
+  return Number(ms.toPrecision(6));
+}

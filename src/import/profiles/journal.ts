@@ -1,0 +1,98 @@
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS } from '../../base/units.js';
+import { createPolicyOf } from '../../config/create-policy.js';
+import { INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { ModelSpec } from '../../core/model.js';
+import type { JournalHeader } from '../../live/journal/journal-header.js';
+import { replayJournal } from '../../live/journal/replay.js';
+import { type Measurement, quantilesOf, type ReadMeasurements, type Stated } from './measurement.js';
+
+/** Most durations that are kept of one batch size: the last ones. */
+const MOST_RUNS = 100_000;
+
+/** True for a journal of a server, uncompressed or not. */
+export function isJournal(path: string, text: string): boolean {
+  return /\.journal(\.\d+)?(\.gz)?$/.test(path) || text.startsWith('{"format":"escapement-journal"');
+}
+
+/**
+ * Durations of the INFERs and LOADs of a server's journal, by model and kind of GPU. Throws `E_JOURNAL`, and the other
+ * errors of replaying it.
+ */
+export async function readJournalTimes(path: string, stated: Stated): Promise<ReadMeasurements> {
+  const times = new Map<string, number[]>();
+  const specs = new Map<string, ModelSpec>();
+  let cluster!: Cluster;
+  let header!: JournalHeader;
+  const add = (key: string, ms: number) => {
+    const list = times.get(key) ?? [];
+    if (list.length === 0) times.set(key, list);
+    if (list.length < MOST_RUNS) list.push(ms);
+  };
+  await replayJournal(path, {
+    createPolicy: (recorded, context) => {
+      header = recorded;
+      const { kind, options, plugin } = recorded.policy;
+      if (plugin !== undefined) {
+        const what = `was scheduled by the plugin ${plugin.file}, without which it cannot be replayed`;
+        throw new EscapementError('E_PLUGIN', what, { file: path });
+      }
+      return createPolicyOf({ kind, options: options as never })(context);
+    },
+    watchers: [
+      {
+        started: (_, controller) => {
+          ({ cluster } = controller);
+        },
+        admitting() {},
+        sent() {},
+        traced() {},
+      },
+    ],
+    observer: {
+      answered() {},
+      completed(action) {
+        if (action.status !== STATUS_OK || (action.kind !== INFER && action.kind !== LOAD)) return;
+        const spec = cluster.models[action.model]!;
+        const { name, lengths } = spec;
+        specs.set(name, spec);
+        // A profile has one curve; that of the longest inputs is the safe one.
+        if (action.kind === INFER && lengths !== undefined && action.bucket !== lengths.length - 1) return;
+        const batch = action.kind === LOAD ? 'LOAD' : action.batchSize;
+        add(
+          JSON.stringify([name, kindOf(header, action.gpu), batch]),
+          (action.endNs - action.beginNs) / NS_PER_MS,
+        );
+      },
+    },
+  });
+  const measurements = [...times].flatMap(([key, durations]): Measurement[] => {
+    const [model, kind, batch] = JSON.parse(key) as [string, string, number | 'LOAD'];
+    if (batch === 'LOAD') return [];
+    const loads = times.get(JSON.stringify([model, kind, 'LOAD']));
+    const { weightsBytes, inputBytes, outputBytes, loadNs } = specs.get(model)!;
+    return [
+      {
+        ...{ model, precision: stated.precision, batch, ...quantilesOf(durations) },
+        gpu: [stated.gpu, kind].filter((word) => word !== '').join('-'),
+        ...{ weightsBytes, inputBytes, outputBytes, runtime: 'onnxruntime (escapement)', from: path },
+        loadMs: loads === undefined ? loadNs / NS_PER_MS : quantilesOf(loads).medianMs,
+      },
+    ];
+  });
+  if (measurements.length === 0)
+    throw new EscapementError('E_PROFILE', 'has no INFER that ended well', { file: path });
+  return { format: 'journal', measurements, notes: [] };
+}
+
+/** Name of a GPU's kind; empty if all are of one. */
+function kindOf({ kinds }: JournalHeader, gpu: number): string {
+  if (kinds === undefined) return '';
+  let before = 0;
+  const kind = kinds.findIndex(({ gpus }) => {
+    before += gpus;
+    return gpu < before;
+  });
+  return `kind${Math.max(0, kind)}`;
+}

@@ -1,0 +1,117 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { DISK_FILES } from '../../../src/base/files/disk-files.js';
+import { loadExperiment } from '../../../src/config/load.js';
+import { type InitOptions, initExperiment } from '../../../src/import/init/init-experiment.js';
+import { simulate } from '../../../src/run/simulated.js';
+import { failure, scratch } from '../../workload/support.js';
+
+const { folder, file } = scratch();
+
+function profile(name: string, gpu: string, firstMs: number): string {
+  const batches = [1, 4].map((batch) => ({ batch, medianMs: firstMs * batch * 0.6 + firstMs * 0.4 }));
+  const source = { weights: 'a', load: 'a', copies: 'a', batches: 'a' };
+  const sizes = { weightsBytes: 1e8, loadMs: 8, inputBytes: 600, outputBytes: 40 };
+  const known = { name, gpu, runtime: 'r', precision: 'FP32', ...sizes, batches, source };
+  return file(`${name}.${gpu.replaceAll(' ', '-')}.json`, JSON.stringify(known));
+}
+
+function trace(name: string, ...rows: (readonly [ms: number, model: string, sloMs?: number])[]): string {
+  const lines = rows.map(([ms, model, sloMs = 100]) => `${ms * 1e6},${model},${sloMs * 1e6}\n`);
+  return file(name, `arrival_ns,model_id,slo_ns\n${lines.join('')}`);
+}
+
+const out = join(folder, 'experiment.yaml');
+const init = (paths: string[], options: Partial<InitOptions> = {}) =>
+  initExperiment(DISK_FILES, paths, { out, slo: undefined, map: new Map(), ...options });
+
+/** Experiment of a text, as every command reads it. */
+async function loaded(text: string) {
+  writeFileSync(out, text);
+  return loadExperiment(out, []);
+}
+
+it('takes the models that a trace calls, on the kinds of GPUs that were measured', async () => {
+  const profiles = [
+    ...[profile('bert', 'Tesla T4', 11), profile('resnet', 'Tesla T4', 4), profile('resnet', 'A10', 2)],
+    profile('unused', 'A10', 1),
+  ];
+  const { text, notes, traces } = await init([
+    ...profiles,
+    trace('a.csv', [0, 'ResNet'], [1, 'bert'], [2000, 'bert']),
+  ]);
+  expect(traces).toEqual([join(folder, 'a.csv')]);
+  expect(notes).toEqual([
+    'ResNet takes the profile of resnet',
+    'profiles of models that no request calls are left out: unused',
+  ]);
+  const { cluster, models } = await loaded(text);
+  expect(cluster.kinds.map(({ name }) => name)).toEqual(['tesla-t4', 'a10']);
+  // As fast as resnet was: bert was not measured there.
+  expect(text).toContain('{ kind: a10, count: 1, memory: 16GiB, speed: 2 } # price: ?/h');
+  expect(models.map(({ name }) => name)).toEqual(['bert', 'ResNet']);
+  expect(models[0]!.otherKinds![0]!.execNs[0]).toBe(5.5e6);
+  const { summary } = await simulate(await loaded(text));
+  expect(summary.requests.offered).toBe(3);
+});
+
+it('sets five times the latency of batch 1 of the slowest model for an SLO, unless it knows a better one', async () => {
+  const profiles = [profile('slow', 'gpu', 11), profile('fast', 'gpu', 1)];
+  const one = trace('one.csv', [0, 'slow'], [1, 'fast']);
+  const several = trace('several.csv', [0, 'slow', 30], [1, 'fast', 20]);
+  expect((await init([...profiles, one])).text).toContain('slo: 55ms');
+  expect((await init([...profiles, one])).text).toContain('that of the trace (100 ms)');
+  expect((await init([...profiles, one], { slo: '70ms' })).text).toContain('slo: 70ms');
+  expect((await init([...profiles, several])).text).not.toMatch(/^ +slo:/m);
+});
+
+it('reads folders, and takes all profiles for a trace of functions', async () => {
+  const apart = join(folder, 'apart');
+  mkdirSync(apart);
+  renameSync(profile('inside', 'gpu', 2), join(apart, 'inside.json'));
+  renameSync(trace('inside.csv', [0, 'inside']), join(apart, 'trace.csv'));
+  expect((await init([apart])).text).toContain('path: apart/inside.json');
+  const counts = file('azure.csv', 'HashOwner,HashApp,HashFunction,Trigger,1,2\no,a,f,http,3,4\n');
+  const all = await init([profile('m', 'gpu', 2), counts]);
+  expect(all.text).toContain('kind: azure-2019');
+  expect((await loaded(all.text)).models.map(({ name }) => name)).toEqual(['m']);
+});
+
+it('maps names, two to one profile as well', async () => {
+  const path = profile('net', 'gpu', 2);
+  const calls = trace('calls.csv', [0, 'blue'], [1, 'green'], [2, 'net']);
+  const map = new Map([
+    ['blue', 'net'],
+    ['green', 'net'],
+  ]);
+  const { models } = await loaded((await init([path, calls], { map })).text);
+  expect(models.map(({ name }) => name).sort()).toEqual(['blue', 'green', 'net']);
+  expect((await failure(() => init([path, calls], { map: new Map([['blue', 'nothing']]) }))).message).toBe(
+    '--map: there is no profile of nothing; there are net',
+  );
+});
+
+it('refuses what makes no experiment, and says what to do', async () => {
+  const path = profile('net', 'gpu', 2);
+  const cases: [string[], string][] = [
+    [[path], 'there is no trace: give files of escapement import trace'],
+    [
+      [trace('only.csv', [0, 'net'])],
+      'there is no profile: give files or folders of escapement import profiles',
+    ],
+    [
+      [path, trace('other.csv', [0, 'net'], [1, 'x'], [2, 'y'], [3, 'net'])],
+      'x, y (50.0 % of the requests) have no profile, of which there are net: name the profile to take with ' +
+        '--map x=PROFILE, or leave these requests out of the trace',
+    ],
+    [
+      [profile('p', 'a', 1), profile('q', 'b', 1), trace('both.csv', [0, 'p'], [1, 'q'])],
+      'no kind of GPU has profiles of all models: a (not q); b (not p): measure what is missing on one of them',
+    ],
+  ];
+  for (const [paths, message] of cases) {
+    const order = await failure(() => init(paths));
+    expect(order).toEqual({ code: 'E_USAGE', message });
+  }
+});
