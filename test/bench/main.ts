@@ -4,14 +4,11 @@ import { writeWhole } from '../../src/base/files/output-file.js';
 import { benchCases } from './cases.js';
 import { median, runHere, runInChild } from './child.js';
 import { benchPolicies, GROWTH_CASES, SHORT_CASES } from './policies.js';
-import { benchQueue, queueWorker } from './queue.js';
 
 /*
  * Whole runs, arrivals and metrics included, on one thread: `npm run bench -- [--only TEXT] [--runs N]
  * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them, with
- * `--growth` one for each policy on 1 to 1,000 GPUs; with `--queue` one for each
- * number of workers that run cells which do nothing (`redis-server` has to be there). `--out FILE` also writes the lines to
- * a file.
+ * `--growth` one for each policy on 1 to 1,000 GPUs. `--out FILE` also writes the lines to a file.
  */
 
 const { values: flags } = parseArgs({
@@ -21,9 +18,6 @@ const { values: flags } = parseArgs({
     trace: { type: 'string' },
     policies: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
-    queue: { type: 'boolean', default: false },
-    cells: { type: 'string', default: '3000' },
-    'queue-worker': { type: 'string' },
     out: { type: 'string' },
     child: { type: 'boolean', default: false },
     set: { type: 'string', multiple: true, default: [] },
@@ -35,13 +29,10 @@ const lines: string[] = [];
 
 if (!(Number.isInteger(runs) && runs > 0)) fail(`--runs ${flags.runs}: write a whole number, at least 1`);
 
-if (flags['queue-worker'] !== undefined) {
-  await queueWorker(flags['queue-worker']);
-} else if (flags.child) {
+if (flags.child) {
   process.stdout.write(JSON.stringify(await runHere({ name: flags.only, trace, overrides: flags.set })));
 } else {
-  if (flags.queue) await benchQueue(runs, Number(flags.cells), print);
-  else if (flags.policies) benchPolicies(SHORT_CASES, runs, flags.only, print);
+  if (flags.policies) benchPolicies(SHORT_CASES, runs, flags.only, print);
   else if (flags.growth) benchPolicies(GROWTH_CASES, runs, flags.only, print);
   else runAll();
   if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);

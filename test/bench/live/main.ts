@@ -1,13 +1,10 @@
 import { parseArgs } from 'node:util';
 import { makeFolder } from '../../../src/base/files/make-folder.js';
 import { PROVIDERS } from '../../../src/live/device.js';
-import { measureControllerShare } from './controller-share.js';
 import { type FidelityRun, measureFidelity } from './fidelity.js';
 import { measureGpus } from './gpus.js';
 import { runHostile } from './hostile/main.js';
-import { measureIdle } from './idle.js';
 import { fidelityTable } from './markdown.js';
-import { measurePredictability } from './predictable.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 import { measureThroughput } from './throughput.js';
 
@@ -73,9 +70,6 @@ const MOBILENET: Subject = { name: 'mobilenet-v2-64', architecture: 'mobilenet-v
 const PAIR = [RESNET18, MOBILENET];
 
 const cases: Record<string, () => Promise<unknown>> = {
-  idle: () => measureIdle(bench, RESNET18, 20, seconds),
-  controller: () => measureControllerShare(40 * seconds),
-  predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
   fidelity: () => measureFidelity(bench, PAIR, seconds, 5),
   throughput: () =>
     measureThroughput({
@@ -95,9 +89,7 @@ const cases: Record<string, () => Promise<unknown>> = {
 };
 
 const chosen = Object.entries(cases).filter(([name]) => name.includes(flags.only));
-const WITHOUT_MODELS = ['controller', 'throughput', 'gpus'];
-const needsModels = chosen.some(([name]) => !WITHOUT_MODELS.includes(name));
-if (needsModels) for (const subject of PAIR) await prepare(bench, subject);
+if (chosen.some(([name]) => name === 'fidelity')) for (const subject of PAIR) await prepare(bench, subject);
 for (const [name, measure] of chosen) {
   const measured = [await measure()].flat();
   if (name === 'fidelity') process.stderr.write(fidelityTable(measured as FidelityRun[]));
