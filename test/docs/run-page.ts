@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tempDir } from '../cli/run-cli.js';
+import { MAIN, tempDir } from '../cli/run-cli.js';
 import { pythonWith } from '../python.js';
 import { ROOT } from '../snippets.js';
 import { mismatch, outputsOf, renewed } from './outputs.js';
@@ -16,6 +16,9 @@ export const RENEW = process.env.UPDATE_DOCS === '1';
 /** How long a block may take to stop what it started. */
 const STOP_MS = 30_000;
 
+/** Programs of the page's folder that come before the machine's. */
+const BIN = '.bin';
+
 /** The ports that servers in the documentation listen on. */
 const PORTS = [8000, 8001, 8002, 8003, 8004];
 /** Held by the test file that uses those ports: pages with servers take turns. */
@@ -23,9 +26,8 @@ const TURN_PORT = 7999;
 const TURN_MS = 600_000;
 
 /**
- * Runs all blocks of commands of a page, in order, with the real npx, in a folder that looks like a checkout, and
- * compares the `text` block right below each with what it printed. Blocks that name a file are saved there. Returns
- * the folder.
+ * Runs all blocks of commands of a page, in order, in a folder that looks like a checkout, and compares the `text`
+ * block right below each with what it printed. Blocks that name a file are saved there. Returns the folder.
  */
 export function runPage(
   path: string,
@@ -46,7 +48,11 @@ export function runPage(
       }
       for (const folder of ['experiments', 'traces'])
         cpSync(join(ROOT, folder), join(dir, folder), { recursive: true });
-      // All that npx looks at in a checkout. What it would compile and install is there already.
+      // The real npx takes four times as long to start as the command: test/package.long.test.ts runs it.
+      const npx = `#!/bin/sh\ntest "$1" = escapement || exit 127\nshift\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
+      mkdirSync(join(dir, BIN));
+      writeFileSync(join(dir, BIN, 'npx'), npx, { mode: 0o755 });
+      // What plugins find that import from the package.
       const { name, version, type, bin, exports } = JSON.parse(
         readFileSync(join(ROOT, 'package.json'), 'utf8'),
       );
@@ -84,7 +90,7 @@ export function runPage(
 async function runShell(code: string, dir: string): Promise<string> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', code], {
     cwd: dir,
-    env: { ...process.env, npm_config_cache: join(dir, '.npm'), npm_config_offline: 'true' },
+    env: { ...process.env, PATH: `${join(dir, BIN)}:${process.env.PATH}` },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A process group of its own, to which all that it starts belongs.
     detached: true,
