@@ -24,7 +24,7 @@ export interface LoadRequest {
 }
 
 /** Names of classes and tenants in requests to a server, by index among those of the run. */
-export interface Senders {
+interface Senders {
   /** The protocol's `priority` of each class; null: not sent. Empty if there are no classes. */
   readonly priorities: readonly (number | null)[];
   /** Header, or metadata key, that names a tenant; null if there are no tenants. */
