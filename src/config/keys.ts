@@ -4,7 +4,7 @@ import { gpuPath, type Path, shortPath, valueAt } from './document.js';
 import { DERIVED_DEFAULT, INSTEAD_OF, ONE_OR_MANY } from './fields.js';
 import { profileSchema } from './profile.js';
 import { experimentSchemaWith } from './schema.js';
-import { applies, type Field, fieldsBelow, fieldsOf, namesOf } from './schema-fields.js';
+import { holdsValue, isRequired, schemasAt, sectionsIn } from './schema-fields.js';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -55,23 +55,25 @@ export interface KeyDescription {
 
 /** Every key with a value, in the order of the schema. A kind within a kind does not count: its keys are listed once. */
 export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] {
-  const described = new Map<string, KeyDescription>();
-  for (const { path, schema, required, kinds } of fieldsOf(experimentSchemaWith(plugins))) {
-    const [kind] = kinds;
-    const key = path.join('.');
-    const id = `${kind?.name} ${key}`;
-    if (described.has(id) || path.includes('*') || schema instanceof z.ZodLiteral) continue;
+  const all = [...keysIn(experimentSchemaWith(plugins), '')];
+  return all.filter(({ key, kind }, i) => i === all.findIndex((one) => one.key === key && one.kind === kind));
+}
+
+function* keysIn(schema: z.ZodType, key: string, kind?: string): Generator<KeyDescription> {
+  if (key !== '' && holdsValue(schema) && !(schema instanceof z.ZodLiteral)) {
     const { description = '', default: value } = jsonOf(schema);
     const text = textOf(value);
-    described.set(id, {
+    yield {
       key,
-      ...(kind === undefined ? {} : { kind: kind.name }),
+      ...(kind === undefined ? {} : { kind }),
       description,
       ...(text === undefined ? {} : { default: text }),
-      required,
-    });
+      required: isRequired(schema),
+    };
   }
-  return [...described.values()];
+  for (const section of sectionsIn(schema))
+    for (const [name, child] of Object.entries(section.shape))
+      yield* keysIn(child, key === '' ? name : `${key}.${name}`, kind ?? section.kind);
 }
 
 /**
@@ -80,9 +82,9 @@ export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] 
  */
 export function keyValue(tree: unknown, key: string, plugins: readonly Plugin[] = []): unknown {
   const path = pathOf(tree, key);
-  const field = fieldAt(tree, path, plugins);
-  if (field?.schema instanceof z.ZodLiteral) return field.schema.value;
-  return valueAt(tree, path) ?? (field && jsonOf(field.schema).default);
+  const schema = valueSchemaAt(tree, path, plugins);
+  if (schema instanceof z.ZodLiteral) return schema.value;
+  return valueAt(tree, path) ?? (schema && jsonOf(schema).default);
 }
 
 /** That value as text. */
@@ -92,8 +94,7 @@ export function defaultText(tree: unknown, key: string, plugins: readonly Plugin
 
 /** True if the schema has such a key, given the kinds of sections in the file. */
 export function keyExists(tree: unknown, key: string, plugins: readonly Plugin[] = []): boolean {
-  const path = pathOf(tree, key);
-  return fieldsBelow(experimentSchemaWith(plugins), path).some((field) => applies(field, tree, path));
+  return schemasAt(experimentSchemaWith(plugins), pathOf(tree, key), tree).length > 0;
 }
 
 /** Type of number that a key holds, with or without a unit; `list`: it holds one; undefined: there is no such key. */
@@ -103,9 +104,9 @@ export function numberKind(
   plugins: readonly Plugin[] = [],
 ): 'integer' | 'number' | 'list' | 'none' | undefined {
   if (Array.isArray(valueAt(tree, pathOf(tree, key)))) return 'list';
-  const field = fieldAt(tree, pathOf(tree, key), plugins);
-  if (field === undefined) return keyExists(tree, key, plugins) ? 'none' : undefined;
-  const { type, anyOf = [] } = jsonOf(field.schema);
+  const schema = valueSchemaAt(tree, pathOf(tree, key), plugins);
+  if (schema === undefined) return keyExists(tree, key, plugins) ? 'none' : undefined;
+  const { type, anyOf = [] } = jsonOf(schema);
   const types = [type, ...anyOf.map((one) => one.type)].flat();
   if (types.includes('number') && !types.includes('array')) return 'number';
   return types.includes('integer') ? 'integer' : 'none';
@@ -115,12 +116,9 @@ function pathOf(tree: unknown, key: string): Path {
   return gpuPath(tree, shortPath(tree, key.split('.')));
 }
 
-/** The key at a path, given the kinds of sections in the tree. */
-function fieldAt(tree: unknown, path: Path, plugins: readonly Plugin[]): Field | undefined {
-  const { length } = namesOf(path);
-  return fieldsBelow(experimentSchemaWith(plugins), path).find(
-    (field) => field.path.length === length && applies(field, tree, path),
-  );
+/** Schema of the value at a path, given the kinds of sections in the tree. */
+function valueSchemaAt(tree: unknown, path: Path, plugins: readonly Plugin[]): z.ZodType | undefined {
+  return schemasAt(experimentSchemaWith(plugins), path, tree).find(holdsValue);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -16,7 +16,7 @@ import {
 import { INSTEAD_OF } from './fields.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { experimentSchemaWith } from './schema.js';
-import { applies, fieldsBelow, kindsAt, namesOf, ownKeys } from './schema-fields.js';
+import { kindsAt, ownKeys, ownSections, schemasAt } from './schema-fields.js';
 
 /** An experiment file with its overrides applied, not validated yet. */
 export interface OverriddenTree {
@@ -193,12 +193,11 @@ function dropRivals(
   const section = valueAt(tree, within);
   if (!isSection(section)) return;
   const key = String(path.at(-1));
-  for (const field of fieldsBelow(schema, within)) {
-    const [name, other] = [field.path.at(-1)!, field.schema.meta()?.[INSTEAD_OF] as string | undefined];
-    if (other === undefined || field.path.length > namesOf(path).length) continue;
-    if (![name, other].includes(key) || !applies(field, tree, path)) continue;
-    const rival = name === key ? other : name;
-    if (!isOverridden([...within, rival])) delete section[rival];
+  const own = schemasAt(schema, within, tree).flatMap((each) => ownSections(each, tree, within));
+  for (const [name, field] of own.flatMap(({ shape }) => Object.entries(shape))) {
+    const other = field.meta()?.[INSTEAD_OF] as string | undefined;
+    const rival = name === key ? other : other === key ? name : undefined;
+    if (rival !== undefined && !isOverridden([...within, rival])) delete section[rival];
   }
 }
 

@@ -1,56 +1,49 @@
 import * as z from 'zod';
 import { type Path, valueAt } from './document.js';
 
-/** A key of a schema. */
-export interface Field {
-  /** Keys from the root, without indexes of lists; `*`: any name. */
-  readonly path: readonly string[];
-  readonly schema: z.ZodType;
-  /** True if a section without it is rejected. */
-  readonly required: boolean;
-  /** Kinds of the sections around it, from the root on. */
-  readonly kinds: readonly Kind[];
-}
-
-interface Kind {
-  /** Number of keys from the root to the section. */
-  readonly depth: number;
-  readonly name: string;
-  /** True if a section that names no kind is of this one. */
+/** A section of known keys within a schema. */
+interface Section {
+  /** Absent if it has no kinds. */
+  readonly kind?: string;
+  /** True if a section that names no kind is this one. */
   readonly isDefault: boolean;
+  readonly shape: Readonly<Record<string, z.ZodType>>;
 }
 
-/** Every key of a schema in order, once for each kind of section that has it. */
-export function fieldsOf(schema: z.ZodType): readonly Field[] {
-  const fields = known.get(schema) ?? [...walk(schema, [], [])];
-  known.set(schema, fields);
-  return fields;
-}
-
-const known = new WeakMap<z.ZodType, readonly Field[]>();
-
-/** Keys at or below a path, of any kind. */
-export function fieldsBelow(schema: z.ZodType, path: Path): Field[] {
-  const names = namesOf(path);
-  return fieldsOf(schema).filter(
-    (field) => field.path.length >= names.length && names.every((name, i) => isNamed(field.path[i]!, name)),
-  );
-}
-
-/** True if the sections of a tree at and around `path` are of the kinds that have the field. */
-export function applies({ kinds }: Field, tree: unknown, path: Path): boolean {
-  const { length } = namesOf(path);
-  return kinds.every(({ depth, name, isDefault }) => {
-    if (depth > length) return true;
-    const kind = valueAt(tree, [...sectionAt(path, depth), 'kind']);
-    return kind === undefined ? isDefault : String(kind) === name;
+/** Sections that a schema allows, alone or in a list: one, or one for each kind. */
+export function sectionsIn(schema: z.ZodType): Section[] {
+  const { inner, initial } = unwrapped(schema);
+  if (inner instanceof z.ZodObject) return [{ isDefault: true, shape: inner.shape }];
+  if (!(inner instanceof z.ZodDiscriminatedUnion)) return partsOf(inner).flatMap(sectionsIn);
+  return (inner.options as z.ZodType[]).map((option) => {
+    const { shape } = unwrapped(option).inner as z.ZodObject;
+    const kind = String((shape.kind as z.ZodLiteral).value);
+    return { kind, isDefault: kind === (initial as { kind?: unknown } | undefined)?.kind, shape };
   });
 }
 
-/** Keys of the section at `path`, given the kinds of sections in the tree; empty for an unknown kind. */
-export function ownKeys(schema: z.ZodType, tree: unknown, path: Path): Set<string> {
-  const fields = fieldsBelow(schema, path).filter((field) => applies(field, tree, path));
-  return new Set(fields.flatMap((field) => field.path[namesOf(path).length] ?? []));
+/** Those sections that the one at `path` in a tree is: of its kind, or the default one. */
+export function ownSections(schema: z.ZodType, tree: unknown, path: Path): Section[] {
+  const named = valueAt(tree, [...path, 'kind']);
+  return sectionsIn(schema).filter(
+    ({ kind, isDefault }) => kind === undefined || (named === undefined ? isDefault : kind === String(named)),
+  );
+}
+
+/** Schemas at a path: given the kinds of the sections around it in a tree or, without one, of sections of any kind. */
+export function schemasAt(root: z.ZodType, path: Path, tree?: unknown): z.ZodType[] {
+  let found = [root];
+  for (const [depth, name] of path.entries()) {
+    if (/^\d+$/.test(String(name))) continue;
+    found = found.flatMap((schema) => {
+      const { inner } = unwrapped(schema);
+      if (inner instanceof z.ZodRecord) return [inner.valueType as z.ZodType];
+      const sections =
+        tree === undefined ? sectionsIn(schema) : ownSections(schema, tree, path.slice(0, depth));
+      return sections.flatMap(({ shape }) => (Object.hasOwn(shape, name) ? [shape[name]!] : []));
+    });
+  }
+  return found;
 }
 
 /** Kind of the section at `path`, named or by default, and the keys of all that it may have; empty if it has no kinds. */
@@ -58,64 +51,37 @@ export function kindsAt(
   schema: z.ZodType,
   tree: unknown,
   path: Path,
-): { readonly name: string | undefined; readonly all: ReadonlyMap<string, ReadonlySet<string>> } {
-  const depth = namesOf(path).length;
-  const all = new Map<string, Set<string>>();
-  let name = valueAt(tree, [...path, 'kind']);
-  for (const field of fieldsBelow(schema, path)) {
-    const kind = field.kinds.find((one) => one.depth === depth);
-    if (kind === undefined) continue;
-    if (kind.isDefault) name ??= kind.name;
-    all.set(kind.name, (all.get(kind.name) ?? new Set()).add(field.path[depth]!));
-  }
-  return { name: name === undefined ? undefined : String(name), all };
+): { readonly name: string | undefined; readonly all: ReadonlyMap<string, readonly string[]> } {
+  const sections = schemasAt(schema, path, tree).flatMap(sectionsIn);
+  const name = valueAt(tree, [...path, 'kind']) ?? sections.find(({ isDefault }) => isDefault)?.kind;
+  const all = sections.flatMap(({ kind, shape }) =>
+    kind === undefined ? [] : [[kind, Object.keys(shape)] as const],
+  );
+  return { name: name === undefined ? undefined : String(name), all: new Map(all) };
 }
 
-/** Keys of a path, without indexes. */
-export function namesOf(path: Path): string[] {
-  return path.map(String).filter((part) => !/^\d+$/.test(part));
+/** Keys of the section at `path`, given the kinds of sections in the tree; empty for an unknown kind. */
+export function ownKeys(schema: z.ZodType, tree: unknown, path: Path): Set<string> {
+  const own = schemasAt(schema, path, tree).flatMap((each) => ownSections(each, tree, path));
+  return new Set(own.flatMap(({ shape }) => Object.keys(shape)));
 }
 
-function isNamed(pattern: string, name: string): boolean {
-  return pattern === '*' || pattern === name;
+/** True if a key holds a value, or values other than sections by kind. */
+export function holdsValue(schema: z.ZodType): boolean {
+  const isUnion = (each: z.ZodType) => unwrapped(each).inner instanceof z.ZodDiscriminatedUnion;
+  const { inner } = unwrapped(schema);
+  return !(inner instanceof z.ZodObject || isUnion(inner) || partsOf(inner).some(isUnion));
 }
 
-/** Beginning of a path that has so many keys, with the index of an item that follows. */
-function sectionAt(path: Path, depth: number): Path {
-  const end = path.findIndex((_, i) => namesOf(path.slice(0, i + 1)).length > depth);
-  return end < 0 ? path : path.slice(0, end);
+/** True if a section without it is rejected. */
+export function isRequired(schema: z.ZodType): boolean {
+  return unwrapped(schema).required;
 }
 
-function* walk(schema: z.ZodType, path: readonly string[], kinds: readonly Kind[]): Generator<Field> {
-  const { inner, required, initial } = unwrapped(schema);
-  if (inner instanceof z.ZodObject) {
-    for (const [name, child] of Object.entries(inner.shape))
-      yield* walk(child as z.ZodType, [...path, name], kinds);
-  } else if (inner instanceof z.ZodDiscriminatedUnion) {
-    for (const option of inner.options as z.ZodType[]) {
-      const name = kindOf(option);
-      const isDefault = name === (initial as { kind?: unknown } | undefined)?.kind;
-      yield* walk(option, path, [...kinds, { depth: path.length, name, isDefault }]);
-    }
-  } else {
-    const [parts, below] = partsOf(inner, path);
-    if (!parts.some((part) => unwrapped(part).inner instanceof z.ZodDiscriminatedUnion))
-      yield { path, schema, required, kinds };
-    for (const part of parts)
-      for (const field of walk(part, below, kinds)) if (field.path.length > path.length) yield field;
-  }
-}
-
-/** Schemas of what a list, a record or an alternative may hold, and the path at which they apply. */
-function partsOf(schema: z.ZodType, path: readonly string[]): [readonly z.ZodType[], readonly string[]] {
-  if (schema instanceof z.ZodArray) return [[schema.element as z.ZodType], path];
-  if (schema instanceof z.ZodRecord) return [[schema.valueType as z.ZodType], [...path, '*']];
-  return [schema instanceof z.ZodUnion ? (schema.options as z.ZodType[]) : [], path];
-}
-
-function kindOf(option: z.ZodType): string {
-  const { shape } = unwrapped(option).inner as z.ZodObject;
-  return String((shape.kind as z.ZodLiteral).value);
+/** Schemas of what a list or an alternative may hold. */
+function partsOf(schema: z.ZodType): readonly z.ZodType[] {
+  if (schema instanceof z.ZodArray) return [schema.element as z.ZodType];
+  return schema instanceof z.ZodUnion ? (schema.options as z.ZodType[]) : [];
 }
 
 interface Unwrapped {

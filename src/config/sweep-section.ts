@@ -6,7 +6,7 @@ import { isSection, type Path, type SourceDocument, unknownKind } from './docume
 import { keyExists } from './keys.js';
 import { applyOverrides, isOverrideKey, type OverriddenTree } from './overrides.js';
 import { experimentSchemaWith } from './schema.js';
-import { fieldsBelow, namesOf } from './schema-fields.js';
+import { schemasAt, sectionsIn } from './schema-fields.js';
 import { validate } from './validate.js';
 
 /** The sweep described by a file. */
@@ -92,12 +92,15 @@ function variantsAround(
 
 function unknownKey(key: string, plugins: readonly Plugin[]): string {
   const schema = experimentSchemaWith(plugins);
-  const path = namesOf(key.split('.'));
-  const wrong = path.findIndex((_, i) => fieldsBelow(schema, path.slice(0, i + 1)).length === 0);
+  const path = withoutIndexes(key).split('.');
+  const wrong = path.findIndex((_, i) => schemasAt(schema, path.slice(0, i + 1)).length === 0);
   if (wrong < 0)
     return `no kind that the sweep runs has this key: leave it out, or vary the kind too (see escapement keys ${key})`;
-  const siblings = fieldsBelow(schema, path.slice(0, wrong)).flatMap((field) => field.path[wrong] ?? []);
-  if (siblings.length === 0) return `${path.slice(0, wrong).join('.')} has no keys`;
+  const around = path.slice(0, wrong);
+  const siblings = schemasAt(schema, around)
+    .flatMap(sectionsIn)
+    .flatMap(({ shape }) => Object.keys(shape));
+  if (siblings.length === 0) return `${around.join('.')} has no keys`;
   return `unknown key "${path[wrong]}": ${suggestion(path[wrong]!, [...new Set(siblings)])}`;
 }
 

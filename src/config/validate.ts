@@ -45,7 +45,7 @@ export function validate<T extends z.ZodType>(
 /** Hint on a key that a section does not have: the kinds of section that do, or the key that was probably meant. */
 function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): string {
   const { name, all } = kindsAt(schema, tree, path);
-  const owners = [...all].filter(([, keys]) => keys.has(key)).map(([kind]) => kind);
+  const owners = [...all].filter(([, keys]) => keys.includes(key)).map(([kind]) => kind);
   if (owners.length === 0)
     return `unknown key "${key}": ${suggestion(key, [...ownKeys(schema, tree, path)])}`;
   const section = shortPath(tree, path).join('.');
