@@ -17,7 +17,7 @@ import { libraryPlugin, loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
-import { classesOf, tenantsOf } from './schema-senders.js';
+import { NO_TENANTS } from './schema-senders.js';
 import { validate } from './validate.js';
 
 /**
@@ -62,8 +62,7 @@ export async function buildExperiment(
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
   const specs = models.map(({ spec }) => spec);
-  const classes = classesOf(config.classes);
-  const tenants = tenantsOf(config.tenants);
+  const { classes = [], tenants = NO_TENANTS } = config;
   checkSections(config.workload, specs, { class: classes, tenant: tenants.list }, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {

@@ -28,6 +28,16 @@ const classSection = section({
     ),
 }).meta({ id: 'class' });
 
+/** One class of requests, as declared. */
+export interface ClassConfig {
+  readonly name: string;
+  readonly weight: number;
+  /** Guaranteed share of GPU time; 0: none. */
+  readonly share: number;
+  /** Values of the protocol's `priority` that select it. */
+  readonly priorities: readonly number[];
+}
+
 /** `classes`: weights and shares of requests. The first is the default. */
 export const classesSchema = z
   .array(classSection)
@@ -47,30 +57,13 @@ export const classesSchema = z
     const message = `guarantee ${+(guaranteed * 100).toPrecision(6)} % of the GPU time: must be at most 100 %`;
     if (guaranteed > 1 + 1e-9) context.addIssue({ code: 'custom', message });
   })
+  .transform((classes): readonly ClassConfig[] =>
+    classes.map(({ priority = [], ...rest }) => ({ ...rest, priorities: [priority].flat() })),
+  )
   .exactOptional()
   .describe(
     'Classes of requests, by what they are worth. The first is that of requests that name none; without any, all requests weigh 1.',
   );
-
-/** One class of requests, as declared. */
-export interface ClassConfig {
-  readonly name: string;
-  readonly weight: number;
-  /** Guaranteed share of GPU time; 0: none. */
-  readonly share: number;
-  /** Values of the protocol's `priority` that select it. */
-  readonly priorities: readonly number[];
-}
-
-/** Empty if the file declares none. */
-export function classesOf(declared: z.output<typeof classesSchema> = []): readonly ClassConfig[] {
-  return declared.map(({ name, weight, share, priority = [] }) => ({
-    name,
-    weight,
-    share,
-    priorities: [priority].flat(),
-  }));
-}
 
 const tenantSection = section({
   name: z
@@ -104,6 +97,14 @@ export const tenantsSchema = section({
     .min(1)
     .max(MOST_TENANTS)
     .superRefine(refuseTwice)
+    .transform((tenants): readonly Tenant[] =>
+      tenants.map(({ name, rate: rateRps = Number.POSITIVE_INFINITY, burst, share }) => ({
+        name,
+        rateRps,
+        burst: burst ?? (rateRps === Number.POSITIVE_INFINITY ? 1 : Math.max(1, Math.ceil(rateRps))),
+        share,
+      })),
+    )
     .describe('The tenants. The first is that of requests that name none, or one that is not listed.'),
 })
   .exactOptional()
@@ -116,19 +117,6 @@ export interface TenantsConfig {
 }
 
 export const NO_TENANTS: TenantsConfig = { header: '', list: [] };
-
-export function tenantsOf(declared?: z.output<typeof tenantsSchema>): TenantsConfig {
-  if (declared === undefined) return NO_TENANTS;
-  return {
-    header: declared.header,
-    list: declared.list.map(({ name, rate: rateRps = Number.POSITIVE_INFINITY, burst, share }) => ({
-      name,
-      rateRps,
-      burst: burst ?? (rateRps === Number.POSITIVE_INFINITY ? 1 : Math.max(1, Math.ceil(rateRps))),
-      share,
-    })),
-  };
-}
 
 /** Headers whose content must not appear in any log, metric or journal. */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);

@@ -15,7 +15,7 @@ import { type ServerScaling, serverScaling } from './scaled-cluster.js';
 import { experimentSchema, experimentSchemaWith } from './schema.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
-import { type ClassConfig, classesOf, type TenantsConfig, tenantsOf } from './schema-senders.js';
+import { type ClassConfig, NO_TENANTS, type TenantsConfig } from './schema-senders.js';
 import { validate } from './validate.js';
 
 /** Settings of a server from the experiment that it was tuned with. */
@@ -103,9 +103,7 @@ async function read(
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
   const given = validate(schema, own, { placeOf, writtenAt });
-  const { slo: sloNs, policy, admission, runtime } = given;
-  const classes = classesOf(given.classes);
-  const tenants = tenantsOf(given.tenants);
+  const { slo: sloNs, policy, admission, runtime, classes = [], tenants = NO_TENANTS } = given;
   return {
     settings: {
       ...{ sloNs, policy, admission, classes, tenants, runtime },
