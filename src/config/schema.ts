@@ -15,10 +15,19 @@ import { expandValues, parseDuration, show } from './units-text.js';
 
 const LIST_OR_TEXT = { type: ['string', 'number', 'boolean', 'array'] };
 
-const values = textField(
+/** Values of a key that varies. */
+export const variedValues = textField(
   LIST_OR_TEXT,
   'Values: a range such as 1ms:20ms:1ms (end included), a list such as 10ms,25ms, or a YAML list.',
   readValues,
+  textOrTexts,
+);
+
+/** Seeds of a sweep or plan. */
+export const seedList = textField(
+  LIST_OR_TEXT,
+  'Each combination runs once with each seed; default: the seed of the file.',
+  readSeeds,
   textOrTexts,
 );
 
@@ -34,15 +43,10 @@ const sweepSchema = section({
       'Axes of named cases, e.g. setting; each case lists the keys that it sets, which are applied before vary.',
     ),
   vary: z
-    .record(z.string(), values)
+    .record(z.string(), variedValues)
     .prefault({})
     .describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
-  seeds: textField(
-    LIST_OR_TEXT,
-    'Each combination runs once with each seed; default: the seed of the file.',
-    readSeeds,
-    textOrTexts,
-  ).exactOptional(),
+  seeds: seedList.exactOptional(),
   bound: flag('Also compute upper bounds on goodput, once for all policies of a workload.').default(false),
 });
 

@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
+import { seedList, variedValues } from '../../config/schema.js';
 import type { CaseAxis } from '../../config/sweep-section.js';
-import { expandValues } from '../../config/units-text.js';
+import { validate } from '../../config/validate.js';
 import type { VariedKey } from '../../record/results.js';
 
 /** Parses one `--vary key=values`, e.g. `slo=10ms,25ms` or `policy.scheduleAhead=1ms:20ms:1ms`. Throws `E_USAGE`. */
@@ -12,7 +13,8 @@ export function parseVary(text: string): VariedKey {
   const key = text.slice(0, split).trim();
   if (key === 'seed')
     throw new EscapementError('E_USAGE', `--vary ${text}: seeds are varied with --seeds 1,2,3`);
-  return { key, values: listedValues(text.slice(split + 1), `--vary ${key}`) };
+  const place = { flag: `--vary ${key}` };
+  return { key, values: validate(variedValues, text.slice(split + 1), { placeOf: () => place }, 'E_USAGE') };
 }
 
 /** Parses all `--vary` flags. Throws `E_USAGE` if a key is given twice. */
@@ -69,23 +71,6 @@ function pickCases(axis: CaseAxis, lists: readonly string[]): CaseAxis {
 }
 
 /** Parses `--seeds`: a list or range of whole numbers. Throws `E_USAGE`. */
-export function parseSeeds(text: string): number[] {
-  const seeds = listedValues(text, '--seeds').map(Number);
-  if (seeds.length === 0 || !seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) {
-    throw new EscapementError(
-      'E_USAGE',
-      `--seeds ${text}: write whole numbers, e.g. --seeds 1,2,3 or --seeds 1:5:1`,
-    );
-  }
-  return seeds;
-}
-
-/** Values of a list or range, without duplicates. Mistakes are usage errors, as on the command line. */
-function listedValues(text: string, flag: string): string[] {
-  try {
-    return [...new Set(expandValues(text))];
-  } catch (error) {
-    if (error instanceof EscapementError) throw new EscapementError('E_USAGE', error.what, { flag });
-    throw error;
-  }
+export function parseSeeds(text: string): readonly number[] {
+  return validate(seedList, text, { placeOf: () => ({ flag: '--seeds' }) }, 'E_USAGE');
 }
