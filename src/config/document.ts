@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
-import { type ErrorCode, EscapementError } from '../base/errors.js';
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { readYaml } from '../base/files/yaml-text.js';
 import { suggestion } from '../base/nearest.js';
 
@@ -12,24 +12,24 @@ export interface SourceDocument {
   readonly text: string;
   /** The root section. */
   readonly tree: Readonly<Record<string, unknown>>;
-  /** 1-based line of the key or list item at `path`, or of the nearest section around it. */
-  lineOf(path: Path): number | undefined;
+  /** The file, and the line of the key or list item at `path`, or of the nearest section around it. */
+  placeOf(path: Path): ErrorPlace & { readonly file: string };
   /** Value at `path` as written, if it is a number, a boolean or null. */
   writtenAt(path: Path): string | undefined;
 }
 
 /** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or if the root is not a section. */
 export function readDocument(text: string, file: string, syntaxCode: ErrorCode): SourceDocument {
-  const fail = (what: string, line?: number) =>
-    new EscapementError(syntaxCode, what, { file, ...(line === undefined ? {} : { line }) });
+  const at = (line?: number) => ({ file, ...(line === undefined ? {} : { line }) });
+  const fail = (what: string, line?: number) => new EscapementError(syntaxCode, what, at(line));
   const { document, lines, value } = readYaml(text, fail);
   if (document.contents === null) throw fail('the file is empty');
   if (!isSection(value)) throw fail('must be a section of "key: value" lines', 1);
   return {
     ...{ file, text, tree: value },
-    lineOf: (path) => {
+    placeOf: (path) => {
       const { offset } = nodeAt(document, path);
-      return offset === undefined ? undefined : lines.linePos(offset).line;
+      return at(offset === undefined ? undefined : lines.linePos(offset).line);
     },
     writtenAt: (path) => writtenAt(document, path),
   };

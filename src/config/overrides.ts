@@ -71,10 +71,6 @@ export function applyOverrides(
   const setBy = (path: Path) => applied.findLast((override) => startsWith(path, override.path));
   // Comes last: which keys exclude each other depends on the kind.
   for (const { path } of applied) dropRivals(schema, tree, path, (rival) => setBy(rival) !== undefined);
-  const fileAt = (path: Path) => {
-    const line = source.lineOf(path);
-    return { file: source.file, ...(line === undefined ? {} : { line }) };
-  };
   return {
     tree,
     placeOf(path) {
@@ -82,13 +78,13 @@ export function applyOverrides(
       const onlySet = short.length > 0 && valueAt(source.tree, short) === undefined;
       const culprit = setBy(short) ?? applied.findLast((one) => onlySet && startsWith(one.path, short));
       const key = short.length <= (culprit?.path.length ?? 0) ? '' : short.join('.');
-      const place = culprit === undefined ? fileAt(path) : { flag: culprit.flag };
+      const place = culprit === undefined ? source.placeOf(path) : { flag: culprit.flag };
       return key === '' ? place : { ...place, key };
     },
     originOf(path) {
       const short = shortPath(tree, path);
       if (valueAt(tree, short) === undefined) return null;
-      return setBy(short)?.origin ?? { kind: 'file', ...fileAt(path) };
+      return setBy(short)?.origin ?? { kind: 'file', ...source.placeOf(path) };
     },
     writtenAt(path) {
       const short = shortPath(tree, path);

@@ -28,11 +28,8 @@ async function readProfileFile(files: InputFiles, file: string): Promise<Profile
 
 /** Parses a profile; `file` is for messages. Throws `E_PROFILE`. */
 export function parseProfile(text: string, file: string): Profile {
-  const { tree, lineOf, writtenAt } = readDocument(text, file, 'E_PROFILE');
-  const placeOf = (path: Path) => {
-    const line = lineOf(path);
-    return { file, ...(line === undefined ? {} : { line }), key: shortPath(tree, path).join('.') };
-  };
+  const { tree, placeOf: fileAt, writtenAt } = readDocument(text, file, 'E_PROFILE');
+  const placeOf = (path: Path) => ({ ...fileAt(path), key: shortPath(tree, path).join('.') });
   return validate(profileSchema, tree, { placeOf, writtenAt }, 'E_PROFILE');
 }
 

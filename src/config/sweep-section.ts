@@ -186,12 +186,8 @@ export function asMistakeInCase(
       if (error.place.flag !== `--set ${text}`) continue;
       const set = text.slice(0, text.indexOf('='));
       const path = ['sweep', 'cases', axis, chosen[axis]!];
-      const line = source.lineOf([...path, set]);
-      return new EscapementError(error.code, error.what, {
-        file: source.file,
-        ...(line === undefined ? {} : { line }),
-        key: [...path, error.place.key ?? set].join('.'),
-      });
+      const key = [...path, error.place.key ?? set].join('.');
+      return new EscapementError(error.code, error.what, { ...source.placeOf([...path, set]), key });
     }
   }
   return undefined;
