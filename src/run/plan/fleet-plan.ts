@@ -40,7 +40,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   const space = new FleetSpace(kinds, factsOf(whole, names));
   const fleets = space.size;
   return probing(request, question, space, fleets, async (prober) => {
-    const { reach } = prober;
+    const { reach } = prober.means;
     const found = await searchFleets(space, {
       ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await prober.bounds(index)) : null,
       judge: async (index) => {

@@ -17,7 +17,7 @@ import { planNotes, searchNotes, trafficNotes } from './notes.js';
 import { type Candidates, type Lattice, latticeOf, type Over, parseOver, valuesOf } from './over.js';
 import { closestOf, type KeyPlan, type Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
-import { openPlanStore, type Prober, Trials } from './prober.js';
+import { endsOf, openPlanStore, Prober } from './prober.js';
 import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
 import { headlineOf } from './text.js';
@@ -75,14 +75,14 @@ export async function probing<T>(
   find: (prober: Prober, ends: readonly Experiment[]) => Promise<T>,
 ): Promise<T> {
   const { overrides, version, onRun } = request;
-  const trials = new Trials({ source, overrides, candidates, seeds, targets, version, onRun });
-  const ends = await trials.ends();
+  const options = { source, overrides, candidates, seeds, targets, version, onRun };
+  const ends = await endsOf(options);
   refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
     request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
-    return await find(trials.proberWith({ runner, store, reach: new Reach(targets, ends[0]!) }), ends);
+    return await find(new Prober(options, { runner, store, reach: new Reach(targets, ends[0]!) }), ends);
   } finally {
     await runner.close();
   }

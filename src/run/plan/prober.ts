@@ -12,15 +12,15 @@ import { seedChanges } from '../random-streams.js';
 import { CellStore } from '../sweep/cell-store.js';
 import { buildGrid, cellOverrides } from '../sweep/grid.js';
 import { type CheckedCell, checkCell } from '../sweep/plan.js';
-import type { CellRunner } from '../sweep/pool.js';
+import type { CellJob, CellRunner } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
-import { runUnit } from '../sweep/units.js';
+import { type Found, runUnit } from '../sweep/units.js';
 import { judge } from './judge.js';
 import type { Candidates } from './over.js';
 import type { Tried } from './plan-result.js';
 import { overRate, type Reach } from './reach.js';
 
-interface TrialOptions {
+interface ProberOptions {
   readonly source: SourceDocument;
   /** `--set` overrides, for every candidate. */
   readonly overrides: readonly string[];
@@ -33,6 +33,7 @@ interface TrialOptions {
   readonly onRun: (reused: boolean) => void;
 }
 
+/** Means of running candidates. */
 interface Means {
   readonly reach: Reach;
   readonly runner: CellRunner;
@@ -43,75 +44,64 @@ interface Means {
 /** A candidate whose cluster cannot hold a model misses its target; any other failure ends the plan. */
 const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
 
-/** Runs of the candidates, checked before any of them starts. */
-export class Trials {
-  constructor(private readonly options: TrialOptions) {}
-
-  /** Prober that runs them. */
-  proberWith(means: Means): Prober {
-    return new Prober(this, this.options, means);
-  }
-
-  /** Experiments at the ends of the range that can hold the models, at least one. Throws errors of the experiment. */
-  async ends(): Promise<readonly Experiment[]> {
-    const { candidates, seeds } = this.options;
-    const ends: Experiment[] = [];
-    for (const index of candidates.ends) {
-      try {
-        ends.push((await this.cellOf(index, seeds[0]!)).experiment);
-      } catch (error) {
-        const failed = failedOutcome(error);
-        // If no end can hold the models, there is nothing to plan.
-        const isLast = index === candidates.ends.at(-1);
-        if (failed.code !== REFUSED || (isLast && ends.length === 0)) throw this.failure(failed, index);
-      }
+/** Experiments at the ends of the range that can hold the models, at least one. Throws errors of the experiment. */
+export async function endsOf(options: ProberOptions): Promise<readonly Experiment[]> {
+  const { candidates, seeds } = options;
+  const ends: Experiment[] = [];
+  for (const index of candidates.ends) {
+    try {
+      ends.push((await cellOf(options, index, seeds[0]!)).experiment);
+    } catch (error) {
+      const failed = failedOutcome(error);
+      // If no end can hold the models, there is nothing to plan.
+      const isLast = index === candidates.ends.at(-1);
+      if (failed.code !== REFUSED || (isLast && ends.length === 0)) throw failure(options, failed, index);
     }
-    return ends;
   }
+  return ends;
+}
 
-  /** Runs of a candidate: one per seed, or only one if no seed changes it. */
-  async cellsOf(index: number): Promise<readonly CheckedCell[]> {
-    const [first, ...others] = this.options.seeds as [number, ...number[]];
-    const one = await this.cellOf(index, first);
-    const rest = seedChanges(one.experiment) ? others : [];
-    return [one, ...(await Promise.all(rest.map((seed) => this.cellOf(index, seed))))];
-  }
+/** Runs of a candidate: one per seed, or only one if no seed changes it. */
+async function cellsOf(options: ProberOptions, index: number): Promise<readonly CheckedCell[]> {
+  const [first, ...others] = options.seeds as [number, ...number[]];
+  const one = await cellOf(options, index, first);
+  const rest = seedChanges(one.experiment) ? others : [];
+  return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, index, seed))))];
+}
 
-  private cellOf(index: number, seed: number): Promise<CheckedCell> {
-    const { source, candidates, overrides, version, targets } = this.options;
-    const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
-    const [cell] = buildGrid(settings, [seed]);
-    // No timelines, since nothing draws them.
-    const own = cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides });
-    return checkCell(source, own, { version, metrics: targets.map(({ metric }) => metric) });
-  }
+function cellOf(options: ProberOptions, index: number, seed: number): Promise<CheckedCell> {
+  const { source, candidates, overrides, version, targets } = options;
+  const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
+  const [cell] = buildGrid(settings, [seed]);
+  // No timelines, since nothing draws them.
+  const own = cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides });
+  return checkCell(source, own, { version, metrics: targets.map(({ metric }) => metric) });
+}
 
-  /** Error of a failed candidate. Values are overrides for the loader; messages name the planned keys. */
-  failure({ code, message }: { code: string; message: string }, index: number): Error {
-    const { candidates } = this.options;
-    const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
-    if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
-    const named = settings.reduce((whole, { key, text }) => {
-      // If the key is wrong, the tried value is irrelevant.
-      const flag = code === 'E_CONFIG_KEY' ? candidates.written(key) : text;
-      return whole.replace(`--set ${text}`, () => `--over ${flag}`);
-    }, message);
-    return new EscapementError(code as ErrorCode, named);
-  }
+/** Error of a failed candidate. Values are overrides for the loader; messages name the planned keys. */
+function failure(
+  { candidates }: ProberOptions,
+  { code, message }: { code: string; message: string },
+  index: number,
+): Error {
+  const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
+  if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
+  const named = settings.reduce((whole, { key, text }) => {
+    // If the key is wrong, the tried value is irrelevant.
+    const flag = code === 'E_CONFIG_KEY' ? candidates.written(key) : text;
+    return whole.replace(`--set ${text}`, () => `--over ${flag}`);
+  }, message);
+  return new EscapementError(code as ErrorCode, named);
 }
 
 /** Runs candidates with all seeds and judges them. */
 export class Prober {
-  readonly reach: Reach;
   private readonly probes = new Map<number, Promise<Tried>>();
 
   constructor(
-    private readonly trials: Trials,
-    private readonly options: TrialOptions,
-    private readonly means: Means,
-  ) {
-    this.reach = means.reach;
-  }
+    private readonly options: ProberOptions,
+    readonly means: Means,
+  ) {}
 
   /** Runs and judges a candidate, once. Throws errors of the experiment. */
   judge(index: number): Promise<Tried> {
@@ -122,13 +112,7 @@ export class Prober {
 
   /** Upper bounds for any scheduler, one per seed; empty if not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
-    const { runner } = this.means;
-    const outcomes = await this.trials
-      .cellsOf(index)
-      .then((cells) =>
-        Promise.all(cells.map(({ task }) => runUnit({ task, job: 'boundCell' }, null, runner))),
-      )
-      .catch(() => []);
+    const outcomes = await this.run(index, 'boundCell', null);
     const bounds = outcomes.flatMap((found) =>
       found.status === 'done' ? (found.result as BoundFigures) : [],
     );
@@ -141,26 +125,32 @@ export class Prober {
     return Promise.all(asked.map(async ([index, probe]) => [index, await probe] as const));
   }
 
+  /** Runs a job for each seed. */
+  private async run(index: number, job: CellJob, store: CellStore | null): Promise<readonly Found[]> {
+    const { options, means } = this;
+    try {
+      const cells = await cellsOf(options, index);
+      return await Promise.all(
+        cells.map(async ({ task }) => {
+          const found = await runUnit({ task, job }, store, means.runner);
+          if (found.status === 'done' && job === 'runCell') options.onRun(found.reused);
+          return found;
+        }),
+      );
+    } catch (error) {
+      return [failedOutcome(error)];
+    }
+  }
+
   private async assess(index: number): Promise<Tried> {
-    const { candidates, targets, onRun } = this.options;
-    const { runner, store, reach } = this.means;
+    const { candidates, targets } = this.options;
+    const { store, reach } = this.means;
     const value = candidates.text(index);
-    const outcomes = await this.trials
-      .cellsOf(index)
-      .then((cells) =>
-        Promise.all(
-          cells.map(async ({ task }) => {
-            const found = await runUnit({ task, job: 'runCell' }, store, runner);
-            if (found.status === 'done') onRun(found.reused);
-            return found;
-          }),
-        ),
-      )
-      .catch((error: unknown) => [failedOutcome(error)]);
+    const outcomes = await this.run(index, 'runCell', store);
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(outcome.result as CellResult);
-      else if (outcome.code !== REFUSED) throw this.trials.failure(outcome, index);
+      else if (outcome.code !== REFUSED) throw failure(this.options, outcome, index);
       else return { value, meets: 'no', figures: [], attainment: null, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));

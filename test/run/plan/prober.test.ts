@@ -6,7 +6,7 @@ import { parseExperimentSource } from '../../../src/config/build.js';
 import { parseExperiment } from '../../../src/config/load.js';
 import { parseTarget } from '../../../src/run/plan/judge.js';
 import { latticeOf, parseOver, valuesOf } from '../../../src/run/plan/over.js';
-import { Trials } from '../../../src/run/plan/prober.js';
+import { Prober } from '../../../src/run/plan/prober.js';
 import { Reach } from '../../../src/run/plan/reach.js';
 import { search } from '../../../src/run/plan/search.js';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
@@ -84,12 +84,12 @@ async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Be
     close: async () => {},
   };
   const candidates = valuesOf(OVER, latticeOf(OVER, true));
-  const trials = new Trials({
+  const options = {
     ...{ source: parseExperimentSource(SMALL_EXPERIMENT, 'small.yaml'), overrides: [], candidates },
     ...{ seeds: SEEDS, targets: targets.map(parseTarget), version: '1', onRun: () => {} },
-  });
+  };
   const reach = new Reach(targets.map(parseTarget), await parseExperiment(SMALL_EXPERIMENT, 'small.yaml'));
-  const prober = trials.proberWith({ reach, runner, store: store ?? null });
+  const prober = new Prober(options, { reach, runner, store: store ?? null });
   const result = await search(
     candidates.size,
     'low',
