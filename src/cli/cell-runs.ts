@@ -9,7 +9,7 @@ import type { queueFlags } from './common-options.js';
 import { interruptible } from './interruption.js';
 import type { ValuesOf } from './options.js';
 import { openProgress, type Progress } from './progress.js';
-import { readAuthority } from './token.js';
+import { readAuthority, readSecret } from './token.js';
 import { packageVersion } from './version.js';
 
 type QueueArgs = ValuesOf<typeof queueFlags>;
@@ -118,10 +118,10 @@ async function openQueue(address: QueueAddress): Promise<QueueRunner> {
 /** Server named by the flags. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
 export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
   const { queueAddress } = await import('../run/queue/address.js');
-  const { 'queue-ca': authority } = args;
+  const { 'queue-ca': authority, 'queue-password-file': password } = args;
   return queueAddress(args.queue, {
-    ca: authority === undefined ? undefined : await readAuthority(authority, 'queue-ca'),
-    passwordFile: args['queue-password-file'],
+    ...(authority === undefined ? {} : { ca: await readAuthority(authority, 'queue-ca') }),
+    ...(password === undefined ? {} : { password: await readSecret(password, 'queue-password-file') }),
   });
 }
 

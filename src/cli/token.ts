@@ -6,20 +6,23 @@ import { usageError, type ValuesOf } from './options.js';
 const TOKEN = /^[\x20-\x7e]+$/;
 
 /** Token in the file of `--token-file`; null if not given. */
-export async function tokenOf({
-  'token-file': path,
-}: {
-  readonly 'token-file': string | undefined;
-}): Promise<string | null> {
+export async function tokenOf(args: { readonly 'token-file': string | undefined }): Promise<string | null> {
+  const { 'token-file': path } = args;
   return path === undefined ? null : readToken(path, 'token-file');
 }
 
 /** Token in the file named by a flag, without surrounding white space. Throws `E_USAGE`; no error quotes it. */
 export async function readToken(path: string, flag: string): Promise<string> {
-  const token = (await read(path, flag)).toString('utf8').trim();
-  if (token === '') throw usageError(`--${flag} ${path}: the file is empty`);
+  const token = await readSecret(path, flag);
   if (TOKEN.test(token)) return token;
   throw usageError(`--${flag} ${path}: the token must be one line of printable ASCII`);
+}
+
+/** Secret in the file named by a flag, without surrounding white space. Throws `E_USAGE` if it is empty. */
+export async function readSecret(path: string, flag: string): Promise<string> {
+  const secret = (await read(path, flag)).toString('utf8').trim();
+  if (secret !== '') return secret;
+  throw usageError(`--${flag} ${path}: the file is empty`);
 }
 
 /** Content of the file named by a flag. */

@@ -74,7 +74,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   policies: 7_500,
   record: 4_855,
   report: 7_745,
-  run: 5_265,
+  run: 5_240,
   scalers: 900,
   serve: 3_825,
   sim: 1_050,

@@ -122,7 +122,7 @@ async function planOfKey(args: Args, runs: CellRuns): Promise<Plan> {
     const what = `seed ${seeds.join(', ')}: ${values} candidate values, ${runs.place}\n`;
     runs.begin(seeds.length * expected, what);
   };
-  return planKey({ ...questionOf(args, runs), onStart }, args.prefer);
+  return planKey({ ...questionOf(args, runs), onStart }, args.prefer ?? null);
 }
 
 async function planOfFleets(args: Args, runs: CellRuns): Promise<Plan> {

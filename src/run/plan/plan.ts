@@ -16,7 +16,7 @@ import { parseTarget } from './judge.js';
 import { planNotes, searchNotes, trafficNotes } from './notes.js';
 import { type Candidates, type Lattice, latticeOf, type Over, parseOver, valuesOf } from './over.js';
 import { closestOf, type KeyPlan, type Tried } from './plan-result.js';
-import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
+import { type Goal, goalOf, type Preference } from './preference.js';
 import { endsOf, openPlanStore, Prober } from './prober.js';
 import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
@@ -93,15 +93,14 @@ export async function probing<T>(
  * tell which value is better. The result does not depend on the number of threads. Throws errors of the experiment and
  * the flags; `E_USAGE` also if the operator must say which of several values is better.
  */
-export async function planKey(request: PlanRequest, prefer: string | undefined): Promise<KeyPlan> {
+export async function planKey(request: PlanRequest, prefer: Preference | null): Promise<KeyPlan> {
   const { overrides, version } = request;
-  const preferred = parsePreference(prefer);
   const question = await readQuestion(request, 'cluster.gpus=1:64');
   const { source, targets, seeds } = question;
   const over = onlyOne(question.overs);
   const lattice = await checkedLattice(over, source, overrides);
   return probing(request, question, valuesOf(over, lattice), lattice.size, async (prober, ends) => {
-    const goal = goalOf(over.key, preferred);
+    const goal = goalOf(over.key, prefer);
     const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
       const { meets } = await prober.judge(index);
       return meets === 'yes';

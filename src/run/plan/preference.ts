@@ -1,15 +1,7 @@
-import { EscapementError } from '../../base/errors.js';
 import { kindOfGpus } from '../../report/fleet-label.js';
 
 /** The better end of a range, if both meet the target. */
 export type Preference = 'low' | 'high';
-
-/** Reads `--prefer`. Throws `E_USAGE`. */
-export function parsePreference(text: string | undefined): Preference | null {
-  if (text === undefined) return null;
-  if (text === 'low' || text === 'high') return text;
-  throw new EscapementError('E_USAGE', `--prefer ${text}: write low or high`);
-}
 
 /** Superlative of an answer: `fewest GPUs`, `highest workload.rate`. */
 export interface Goal {

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
 import type { RedisOptions } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
-import { inputPath } from '../../base/files/input-path.js';
 
 /** Options of a client; replies keep the form that they have in Redis. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -15,16 +12,16 @@ export interface QueueAddress {
 }
 
 interface Secrets {
-  /** File with the password, in place of one in the address. */
-  readonly passwordFile: string | undefined;
-  /** Authority that signed the server's certificate; undefined: those of the system. */
-  readonly ca: ConnectionOptions['ca'];
+  /** Password in place of one in the address. */
+  readonly password?: string;
+  /** Authority that signed the server's certificate; absent: those of the system. */
+  readonly ca?: Buffer;
 }
 
 const DEFAULT_PORT = 6379;
 
 /** Parses `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Throws `E_USAGE`. */
-export function queueAddress(text: string, { passwordFile, ca }: Secrets): QueueAddress {
+export function queueAddress(text: string, { ca, ...own }: Secrets = {}): QueueAddress {
   const url = parsed(text);
   const { protocol, username, pathname } = url;
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -35,7 +32,7 @@ export function queueAddress(text: string, { passwordFile, ca }: Secrets): Queue
   if (ca !== undefined && !isSecure) {
     throw new EscapementError('E_USAGE', '--queue-ca applies to rediss://, and --queue is redis://');
   }
-  const password = passwordFile === undefined ? decoded(url.password) : passwordIn(passwordFile);
+  const password = own.password ?? decoded(url.password);
   const db = database === '' ? 0 : Number(database);
   return {
     shown: `${protocol}//${url.hostname}:${port}${db === 0 ? '' : `/${db}`}`,
@@ -71,15 +68,4 @@ function decoded(text: string): string {
   } catch {
     throw malformed();
   }
-}
-
-function passwordIn(path: string): string {
-  try {
-    const password = readFileSync(inputPath(path), 'utf8').trim();
-    if (password !== '') return password;
-  } catch (error) {
-    const what = `cannot be read (${(error as Error).message})`;
-    throw new EscapementError('E_FILE_MISSING', what, { flag: `--queue-password-file ${path}` });
-  }
-  throw new EscapementError('E_USAGE', `--queue-password-file ${path}: the file is empty`);
 }

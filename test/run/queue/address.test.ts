@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { readSecret } from '../../../src/cli/token.js';
 import { queueAddress } from '../../../src/run/queue/address.js';
 import { tempDir, writeIn } from '../../cli/run-cli.js';
-
-const NONE = { passwordFile: undefined, ca: undefined };
 
 describe('the address of a queue', () => {
   it.each([
@@ -17,15 +16,19 @@ describe('the address of a queue', () => {
     ['redis://:word@host', { host: 'host', port: 6379, db: 0, password: 'word' }, 'redis://host:6379'],
     ['rediss://host', { host: 'host', port: 6379, db: 0, tls: {} }, 'rediss://host:6379'],
   ])('%s', (text, options, shown) => {
-    expect(queueAddress(text, NONE)).toEqual({ options, shown });
+    expect(queueAddress(text)).toEqual({ options, shown });
   });
 
-  it('takes the password from a file', () => {
-    const passwordFile = writeIn(tempDir(), 'password', 'hidden\n');
-    expect(queueAddress('redis://me@host', { ...NONE, passwordFile }).options).toMatchObject({
+  it('takes another password, from a file, that is not empty', async () => {
+    const file = writeIn(tempDir(), 'password', 'hidden\n');
+    const password = await readSecret(file, 'queue-password-file');
+    expect(queueAddress('redis://me:other@host', { password }).options).toMatchObject({
       username: 'me',
       password: 'hidden',
     });
+    await expect(readSecret(writeIn(tempDir(), 'empty', '\n'), 'queue-password-file')).rejects.toThrow(
+      /^--queue-password-file .*: the file is empty$/,
+    );
   });
 
   it.each([
@@ -39,7 +42,7 @@ describe('the address of a queue', () => {
   ])('%s is refused in words that show no password', (text) => {
     let message = '';
     try {
-      queueAddress(text, NONE);
+      queueAddress(text);
     } catch (error) {
       message = (error as Error).message;
     }
@@ -48,7 +51,8 @@ describe('the address of a queue', () => {
   });
 
   it('takes an authority for TLS only', () => {
-    expect(queueAddress('rediss://host', { ...NONE, ca: 'pem' }).options.tls).toEqual({ ca: 'pem' });
-    expect(() => queueAddress('redis://host', { ...NONE, ca: 'pem' })).toThrow('applies to rediss://');
+    const ca = Buffer.from('pem');
+    expect(queueAddress('rediss://host', { ca }).options.tls).toEqual({ ca });
+    expect(() => queueAddress('redis://host', { ca })).toThrow('applies to rediss://');
   });
 });

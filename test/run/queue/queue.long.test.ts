@@ -107,7 +107,7 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
   it('leaves out workers of another version, and says which one it needs', async () => {
     const { server, dir, sweep } = await folder(SMALL_EXPERIMENT);
     let ran = 0;
-    const other = await startSweepWorker(queueAddress(server.url, NO_SECRETS), {
+    const other = await startSweepWorker(queueAddress(server.url), {
       ...{ version: '9.9.9', threads: 1, openRunner: threadPool, plugins: [] },
       say: () => {},
       onCell: () => ran++,
@@ -208,8 +208,6 @@ describe('a server that is not there', () => {
     expect([status, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 });
-
-const NO_SECRETS = { passwordFile: undefined, ca: undefined };
 
 /** A server, and a folder with a sweep. */
 async function folder(text = SWEEP, options: readonly string[] = []) {
