@@ -1,5 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
-import { expandValues, formatDuration, parseDuration } from '../../config/units-text.js';
+import { variedValues } from '../../config/schema.js';
+import { formatDuration, parseDuration } from '../../config/units-text.js';
+import { validate } from '../../config/validate.js';
 import { significant } from '../../text/numbers.js';
 
 /** Key of `--over`, and its range. */
@@ -82,15 +84,10 @@ function splitNumber(over: Over, text: string): Quantity {
 }
 
 /** List for an explicit step; its mistakes are those of `--vary`. */
-function steps(over: Over, range: string): string[] {
-  try {
-    const texts = expandValues(range);
-    if (texts.length < 2) throw usage(written(over), 'the step is longer than the range');
-    return texts;
-  } catch (error) {
-    if (error instanceof EscapementError && error.code !== 'E_USAGE') throw usage(over.key, error.what);
-    throw error;
-  }
+function steps(over: Over, range: string): readonly string[] {
+  const texts = validate(variedValues, range, { placeOf: () => ({ flag: `--over ${over.key}` }) }, 'E_USAGE');
+  if (texts.length < 2) throw usage(written(over), 'the step is longer than the range');
+  return texts;
 }
 
 function relativeSteps(over: Over, low: Quantity, high: Quantity): string[] {
