@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { relative, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { EscapementError } from '../base/errors.js';
-import { DISK_FILES, fileProblem } from '../base/files/disk-files.js';
-import { inputPath } from '../base/files/input-path.js';
+import { DISK_FILES, readInput } from '../base/files/disk-files.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { type ExperimentHost, type LoadedModule, type ModuleFile, reasonOf } from './experiment-host.js';
 
@@ -85,12 +84,7 @@ export class LocatedFiles implements ExperimentHost {
 }
 
 async function load(path: string): Promise<LoadedModule> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(inputPath(path));
-  } catch (error) {
-    throw fileProblem(error, path);
-  }
+  const bytes = await readInput(path);
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   // With the digest in its address, an edited module is loaded again in a running process.
   const address = `${pathToFileURL(path).href}?${digest}`;

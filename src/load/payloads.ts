@@ -19,17 +19,14 @@ export type Payloads = (model: string) => readonly PayloadFile[];
  */
 export function readPayloads(path: string, models: readonly string[]): Payloads {
   const files = new Map(models.map((model) => [model, filesFor(path, model)]));
-  const read = new Map<string, PayloadFile>();
-  const open = (file: string): PayloadFile => {
-    const known = read.get(file) ?? {
-      path: file,
-      bytes: readable(file, () => readFileSync(inputPath(file))),
-    };
-    read.set(file, known);
-    return known;
-  };
-  const payloads = new Map([...files].map(([model, paths]) => [model, paths.map(open)]));
-  return (model) => payloads.get(model) ?? [];
+  const paths = new Set([...files.values()].flat());
+  const read = new Map(
+    [...paths].map((file) => [
+      file,
+      { path: file, bytes: readable(file, () => readFileSync(inputPath(file))) },
+    ]),
+  );
+  return (model) => (files.get(model) ?? []).map((file) => read.get(file) as PayloadFile);
 }
 
 function filesFor(path: string, model: string): string[] {
