@@ -321,16 +321,16 @@ export function requestParameters(given: unknown, classes: readonly PriorityClas
   return parameters;
 }
 
-/** A value that clients may leave out, null: absent. Throws an `ApiError` if it is not `expected`. */
+/** A value that clients may leave out, null: absent. Throws an `ApiError` that begins with `what` if it is not `expected`. */
 function optional<T>(
   value: unknown,
   is: (value: unknown) => boolean,
-  what: string,
+  what: () => string,
   expected: string,
 ): T | null {
   if (value === undefined || value === null) return null;
   if (is(value)) return value as T;
-  throw new ApiError('invalid', `${what}: expected ${expected}, got ${shown(value)}`);
+  throw new ApiError('invalid', `${what()}: expected ${expected}, got ${shown(value)}`);
 }
 
 const isBoolean = (value: unknown) => typeof value === 'boolean';
@@ -338,7 +338,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 
 /** A parameter that is true or false; absent: false. Throws an `ApiError`. */
 export function booleanParameter(parameters: Json, name: string): boolean {
-  return optional<boolean>(parameters[name], isBoolean, `parameter ${name}`, 'true or false') ?? false;
+  return optional<boolean>(parameters[name], isBoolean, () => `parameter ${name}`, 'true or false') ?? false;
 }
 
 /** A day: more than any client waits, and far from where times stop being exact. */
@@ -405,9 +405,8 @@ function isNothing(value: unknown): boolean {
 function binarySize(given: unknown, input: string): number {
   if (given === undefined || given === null) return -1;
   const { binary_data_size: size } = parametersOf(given, 'input', input, 'binary_data_size');
-  return (
-    optional<number>(size, isCount, `input ${shown(input)}: binary_data_size`, 'a number of bytes') ?? -1
-  );
+  const what = () => `input ${shown(input)}: binary_data_size`;
+  return optional<number>(size, isCount, what, 'a number of bytes') ?? -1;
 }
 
 /** Form in which an output is wanted. Throws an `ApiError`. */
@@ -417,11 +416,10 @@ function outputParameters(
   binaryByDefault: boolean,
 ): { readonly binary: boolean; readonly classes: number } {
   const { binary_data: binary, classification } = parametersOf(given, 'output', output, 'classification');
-  const where = `output ${shown(output)}`;
+  const named = (parameter: string) => () => `output ${shown(output)}: ${parameter}`;
   return {
-    binary: optional<boolean>(binary, isBoolean, `${where}: binary_data`, 'true or false') ?? binaryByDefault,
-    classes:
-      optional<number>(classification, isCount, `${where}: classification`, 'a number of classes') ?? 0,
+    binary: optional<boolean>(binary, isBoolean, named('binary_data'), 'true or false') ?? binaryByDefault,
+    classes: optional<number>(classification, isCount, named('classification'), 'a number of classes') ?? 0,
   };
 }
 
