@@ -1,16 +1,18 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { DRAINING, type InferenceService } from '../service.js';
-import { API_ERRORS, ApiError, type ApiErrorKind, shown } from './api-error.js';
+import { API_ERRORS, ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
-import { BodyBuffer, Codec, tooLarge } from './http-body.js';
+import { BodyBuffer, Codec, type Compression, tooLarge } from './http-body.js';
 import { type Account, type Held, MOST_HEADER_BYTES, MOST_LINGER_MS, MOST_PIPELINED } from './limits.js';
 import { Origins, Site, traceOf } from './site.js';
 
 const JSON_TYPE = 'application/json';
 /** Methods that a path accepts, by the method it was declared with. */
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
+/** Answers that are copied into one buffer: that takes less time than to write several. */
+const COPIED_BYTES = 16 * 1024;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
 /** Errors that are likely to be gone a second later. */
@@ -69,7 +71,7 @@ export class HttpConnection {
       return false;
     }
     this.exchanges.add(exchange);
-    exchange.response.once('close', () => {
+    exchange.response.on('close', () => {
       exchange.end();
       this.exchanges.delete(exchange);
       if (this.problem !== null && this.exchanges.size === 0) hangUp(this.socket, this.problem);
@@ -149,51 +151,66 @@ export class HttpExchange {
     this.call?.cancel();
   }
 
-  /** The whole body. Rejects with an `ApiError`; stays pending where the client goes. */
-  async body(limitBytes: number): Promise<Buffer> {
+  /** Does a step of its work. The error that this throws or rejects with is the answer. */
+  attempt(act: () => unknown): void {
+    const fail = (error: unknown) => this.refuse(asApiError(error));
+    try {
+      const done = act();
+      if (done instanceof Promise) done.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Attempts `use` with the whole body, unless the client goes. Throws an `ApiError`. */
+  body(limitBytes: number, use: (body: Buffer) => unknown): void {
     const { request, announcedBytes } = this;
     // What is announced as too large is turned away before any of it was read.
     if (announcedBytes > limitBytes) throw tooLarge(limitBytes);
     if (this.asksFirst) this.response.writeContinue();
     const body = new BodyBuffer(limitBytes, announcedBytes);
-    return new Promise((resolve, reject) => {
-      const receive = (chunk: Buffer) => {
-        try {
-          this.hold(body.bytes + chunk.length);
-          body.add(chunk);
-        } catch (apiError) {
-          request.off('data', receive).pause();
-          reject(apiError);
-        }
-      };
-      request.on('data', receive).on('end', () => resolve(body.finish()));
-    });
+    const receive = (chunk: Buffer) => {
+      try {
+        this.hold(body.bytes + chunk.length);
+        body.add(chunk);
+      } catch (error) {
+        request.off('data', receive).off('end', finish).pause();
+        this.refuse(asApiError(error));
+      }
+    };
+    const finish = () => this.attempt(() => use(body.finish()));
+    request.on('data', receive).on('end', finish);
   }
 
   /** Answers with JSON. */
   sendJson(status: number, json: string | Uint8Array, headers: string[] = []): void {
-    const bytes = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
     headers.push('content-type', JSON_TYPE);
-    this.sendHead(status, headers, bytes)?.end(json);
-    this.awaitReader();
+    this.send(status, headers, Buffer.byteLength(json), [json]);
   }
 
-  /** Answers with JSON followed by binary tensors (binary tensor data extension). */
-  sendBinary(json: Uint8Array, tensors: readonly Uint8Array[]): void {
-    const headers = ['inference-header-content-length', String(json.length)];
+  /** Answers with JSON, and binary tensors behind it if there are any (binary tensor data extension). */
+  sendInference(
+    json: string | Uint8Array,
+    tensors: readonly Uint8Array[],
+    compression: Compression | null,
+  ): void {
+    if (tensors.length === 0) {
+      const headers =
+        compression === null ? [] : ['content-encoding', compression, 'vary', 'accept-encoding'];
+      this.sendJson(200, json, headers);
+      return;
+    }
+    const parts = [typeof json === 'string' ? Buffer.from(json) : json, ...tensors];
+    const headers = ['inference-header-content-length', String(parts[0].length)];
     headers.push('content-type', 'application/octet-stream');
-    const bytes = tensors.reduce((sum, { length }) => sum + length, json.length);
-    const response = this.sendHead(200, headers, bytes);
-    if (response === null) return;
-    response.cork();
-    for (const part of [json, ...tensors]) response.write(part);
-    response.end();
-    this.awaitReader();
+    let bytes = 0;
+    for (const { length } of parts) bytes += length;
+    this.send(200, headers, bytes, bytes <= COPIED_BYTES ? [Buffer.concat(parts, bytes)] : parts);
   }
 
   /** Answers without a body. */
   sendNothing(status: number, headers: string[]): void {
-    this.sendHead(status, headers, 0)?.end();
+    this.send(status, headers, 0, []);
   }
 
   /** `mayLinger`: the rest of its body can be read. */
@@ -226,6 +243,16 @@ export class HttpExchange {
     const { 'content-length': length, 'transfer-encoding': coding } = this.header;
     if (length !== undefined) return Number(length);
     return coding === undefined ? 0 : -1;
+  }
+
+  private send(status: number, headers: string[], bytes: number, parts: (string | Uint8Array)[]): void {
+    const response = this.sendHead(status, headers, bytes);
+    if (response === null) return;
+    const last = parts.pop();
+    if (parts.length > 0) response.cork();
+    for (const part of parts) response.write(part);
+    response.end(last);
+    this.awaitReader();
   }
 
   /** Writes status and headers; null: the client is gone, or they were sent. */
@@ -330,7 +357,8 @@ export function checkFraming({ headers, rawHeaders, httpVersionMinor }: Incoming
       'unimplemented',
       `transfer-encoding ${shown(coding)} is not supported: send chunked, and name compression in content-encoding`,
     );
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i].toLowerCase() === 'host') hosts++;
   if (hosts > 1 || (host === undefined && httpVersionMinor > 0))
     throw new ApiError('invalid', `header Host: expected one, got ${hosts}`);
 }

@@ -78,7 +78,7 @@ export async function openHttpFrontend(
     const connection = connections.get(request.socket);
     if (connection === undefined) return;
     const exchange = new HttpExchange(site, connection, request, response, asksFirst);
-    if (connection.begin(exchange)) void answer(exchange);
+    if (connection.begin(exchange)) exchange.attempt(() => dispatch(exchange));
   };
   server.on('request', take(false));
   server.on('checkContinue', take(true));
@@ -203,16 +203,7 @@ const LEFT_OUT = [
 const CORS_HEADERS =
   'authorization, content-type, content-encoding, inference-header-content-length, traceparent';
 
-/** Answers a request, or says why not. */
-async function answer(exchange: HttpExchange): Promise<void> {
-  try {
-    const value = await dispatch(exchange);
-    if (value !== undefined) exchange.sendJson(200, JSON.stringify(value));
-  } catch (error) {
-    exchange.refuse(asApiError(error));
-  }
-}
-
+/** Answers a request with what its handler returns, as JSON, unless that is nothing. Throws an `ApiError`, or rejects with it. */
 function dispatch(exchange: HttpExchange): unknown {
   const { request, path, site, header } = exchange;
   exchange.isLast = true;
@@ -229,7 +220,11 @@ function dispatch(exchange: HttpExchange): unknown {
   if (method !== expected && !(method === 'HEAD' && expected === 'GET'))
     throw new ApiError(expected === 'GET' ? 'needsGet' : 'needsPost', `expected ${expected}, got ${method}`);
   const [, name = '', version = ''] = found.path.exec(path) ?? [];
-  return found.handle(exchange, decoded(name), decoded(version));
+  const reply = (value: unknown) => {
+    if (value !== undefined) exchange.sendJson(200, JSON.stringify(value));
+  };
+  const value = found.handle(exchange, decoded(name), decoded(version));
+  return value instanceof Promise ? value.then(reply) : reply(value);
 }
 
 /** Says what a path allows. Reveals nothing of models, so it takes no token: browsers send none with it. */
@@ -282,7 +277,7 @@ async function unload(exchange: HttpExchange, name: string): Promise<void> {
 /** The one member that a small body may have. `example`: the largest body that means something, for clients that send another. */
 async function member(exchange: HttpExchange, name: string, example: string): Promise<unknown> {
   const compression = contentEncoding(exchange.header);
-  const sent = await exchange.body(MOST_CONTROL_BYTES);
+  const sent = await new Promise<Buffer>((resolve) => exchange.body(MOST_CONTROL_BYTES, resolve));
   const body = compression === null ? sent : inflate(compression, sent, MOST_CONTROL_BYTES);
   if (body.length === 0) return undefined;
   try {
@@ -316,34 +311,34 @@ const INLINE_BYTES = 64 * KIB;
 /** Outputs of more than this are compressed as JSON, where the client accepts that. */
 const COMPRESSED_BYTES = 4 * KIB;
 
-/** POST …/infer: from the body to the service. Rejects with an `ApiError`. */
-async function infer(exchange: HttpExchange, name: string, version: string): Promise<void> {
+/** POST …/infer: from the body to the service. Throws an `ApiError`. */
+function infer(exchange: HttpExchange, name: string, version: string): void {
   const { site, header } = exchange;
-  const { catalog, settings, service } = site;
+  const { catalog, settings } = site;
   exchange.label = catalog.find(name, version).label;
   const compression = contentEncoding(header);
-  const body = await exchange.body(settings.maxBodyBytes);
-  const model = catalog.ready(catalog.find(name, version));
-  const jsonHeader = header['inference-header-content-length'] as string | undefined;
-  const task = { body, compression, jsonHeader, model, limits: settings };
-  const asked = isSmall(task) ? decodeBody(task) : await decodeApart(exchange, task);
-  // The model may have changed meanwhile.
-  const entry = catalog.find(name, version);
-  const now = catalog.ready(entry);
-  const answerBytes = expectedBytes(now.signature, asked, mostAnswerBytes(settings));
-  exchange.hold(asked.inputs.reduce((sum, { length }) => sum + length, answerBytes));
-  const answered = (call: Call) => {
-    if (!exchange.isGone)
-      send(exchange, call, now, answerBytes).catch((error) => exchange.refuse(asApiError(error)));
-  };
-  if (exchange.isGone) return;
-  const call = new Call(asked, exchange.connection.account, answered);
-  call.submit(service, {
-    model: entry.index,
-    arrivalNs: exchange.arrivalNs,
-    tenant: site.tenantOf((name) => header[name]),
-    trace: exchange.trace,
+  exchange.body(settings.maxBodyBytes, (body) => {
+    // The model may have changed meanwhile.
+    const entry = catalog.find(name, version);
+    const model = catalog.ready(entry);
+    const jsonHeader = header['inference-header-content-length'] as string | undefined;
+    const task = { body, compression, jsonHeader, model, limits: settings };
+    const submit = (asked: Inference) => ask(exchange, entry.index, model, asked);
+    return isSmall(task) ? submit(decodeBody(task)) : decodeApart(exchange, task).then(submit);
   });
+}
+
+/** Asks the service what a client asks. Throws an `ApiError`. */
+function ask(exchange: HttpExchange, index: number, model: ServedModel, asked: Inference): void {
+  if (exchange.isGone) return;
+  const { site, header, connection, arrivalNs, trace } = exchange;
+  const answerBytes = expectedBytes(model.signature, asked, mostAnswerBytes(site.settings));
+  exchange.hold(asked.inputs.reduce((sum, { length }) => sum + length, answerBytes));
+  const call = new Call(asked, connection.account, () => {
+    if (!exchange.isGone) exchange.attempt(() => sendAnswer(exchange, call, model, answerBytes));
+  });
+  const tenant = site.tenantOf((name) => header[name]);
+  call.submit(site.service, { model: index, arrivalNs, tenant, trace });
   exchange.call = call;
 }
 
@@ -362,31 +357,22 @@ function decodeApart({ site }: HttpExchange, task: DecodeTask): Promise<Inferenc
   return site.codec.run('decode', { ...task, model, limits }, [task.body]);
 }
 
-async function send(
-  exchange: HttpExchange,
-  call: Call,
-  model: ServedModel,
-  heldBytes: number,
-): Promise<void> {
-  const { site, header } = exchange;
+/** Sends the answer to a call, or a promise of that. Throws an `ApiError`, or rejects with it. */
+function sendAnswer(exchange: HttpExchange, call: Call, model: ServedModel, heldBytes: number): unknown {
   const answer = answerOf(call, model);
   // Sizes that the model chose.
-  const bound = mostBytes(answer.outputs, mostAnswerBytes(site.settings));
+  const bound = mostBytes(answer.outputs, mostAnswerBytes(exchange.site.settings));
   if (bound > heldBytes) exchange.hold(bound);
-  const [binary, inJson] = [true, false].map((is) => answer.outputs.filter((output) => output.binary === is));
-  const tensors = binary.flatMap(({ parts }) => parts);
-  const jsonBytes = inJson.reduce((sum, { bytes }) => sum + bytes, 0);
-  const compression = jsonBytes > COMPRESSED_BYTES && tensors.length === 0 ? acceptedEncoding(header) : null;
-  if (jsonBytes <= INLINE_BYTES && compression === null) {
-    const json = answerJson(answer);
-    if (tensors.length === 0) exchange.sendJson(200, json);
-    else exchange.sendBinary(Buffer.from(json), tensors);
-    return;
-  }
-  const json = await encodeApart(exchange, answer, compression);
-  if (tensors.length > 0) exchange.sendBinary(json, tensors);
-  else if (compression === null) exchange.sendJson(200, json);
-  else exchange.sendJson(200, json, ['content-encoding', compression, 'vary', 'accept-encoding']);
+  const tensors: Uint8Array[] = [];
+  let jsonBytes = 0;
+  for (const { binary, parts, bytes } of answer.outputs)
+    if (binary) tensors.push(...parts);
+    else jsonBytes += bytes;
+  const isLong = jsonBytes > COMPRESSED_BYTES && tensors.length === 0;
+  const compression = isLong ? acceptedEncoding(exchange.header) : null;
+  const finish = (json: string | Uint8Array) => exchange.sendInference(json, tensors, compression);
+  const isInline = jsonBytes <= INLINE_BYTES && compression === null;
+  return isInline ? finish(answerJson(answer)) : encodeApart(exchange, answer, compression).then(finish);
 }
 
 /** Encodes in a codec thread. Tensors that are part of a larger buffer are copied: others may be in it. */
