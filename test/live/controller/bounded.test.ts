@@ -63,11 +63,8 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     postMessage: (message: unknown) => ask(message),
     on: (_: string, heard: typeof answer) => (answer = heard),
   };
-  const post = (message: Parameters<typeof unpackAnswers>[0] | object) => {
-    const count = () => answered.sent++;
-    if (typeof message === 'string') unpackAnswers(message, count);
-    else if ('answers' in message)
-      unpackAnswers(message.answers as Parameters<typeof unpackAnswers>[0], count);
+  const post = (message: Parameters<typeof unpackAnswers>[0]) => {
+    if (message.kind === 'answers') unpackAnswers(message, () => answered.sent++);
     answer(message);
   };
   const thread = {

@@ -34,11 +34,21 @@ export interface FrontendThreadData {
   readonly namesClients: boolean;
 }
 
-/** Requests of one turn of a thread's event loop; see `RequestPacker`. `nth`: position in the message. */
-type PackedRequests = Packed<{ readonly nth: number } & Required<Pick<InferenceRequest, 'shapes' | 'trace'>>>;
+/** A parcel with what one turn of the event loop has for another thread, and extras that few of its items have. Plain data. */
+interface Packed<Kind, Extra> extends ParcelContents {
+  readonly kind: Kind;
+  readonly extras: readonly Extra[];
+}
+
+/** Requests of one turn of a frontend thread; see `RequestPacker`. `nth`: position in the message. */
+type PackedRequests = Packed<
+  'requests',
+  { readonly nth: number } & Required<Pick<InferenceRequest, 'shapes' | 'trace'>>
+>;
 
 /** Answers that the service gave in one turn; see `AnswerPacker`. */
 type PackedAnswers = Packed<
+  'answers',
   { readonly nth: number } & Pick<
     InferenceAnswer,
     'shapes' | 'error' | 'isOfInputs' | 'isOverLimit' | 'waitedFor'
@@ -48,10 +58,9 @@ type PackedAnswers = Packed<
 /** Calls of a frontend to the service other than inference. */
 type ServiceMethod = 'load' | 'unload' | 'look' | 'statistics';
 
-/** From a frontend to the service. A text, by far the most frequent, is requests. */
+/** From a frontend to the service. */
 type ToService =
-  | string
-  | { readonly kind: 'requests'; readonly requests: Exclude<PackedRequests, string> }
+  | PackedRequests
   /** The client of a request has gone. */
   | { readonly kind: 'cancel'; readonly id: number }
   /** `name`: of a model; '' for methods without one. */
@@ -68,10 +77,9 @@ export type ToHost =
   /** No connection is left. */
   | { readonly kind: 'closed' };
 
-/** From the service to a frontend. A text is answers. */
+/** From the service to a frontend. */
 type FromService =
-  | string
-  | { readonly kind: 'answers'; readonly answers: Exclude<PackedAnswers, string> }
+  | PackedAnswers
   | { readonly kind: 'state'; readonly state: ServiceState }
   | {
       readonly kind: 'called';
@@ -120,8 +128,7 @@ export class RemoteService implements InferenceService, RequestKeeper {
     others: (message: FromHost) => void,
   ) {
     port.on('message', (message: ToFrontend) => {
-      if (typeof message === 'string') unpackAnswers(message, this.answer);
-      else if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
+      if (message.kind === 'answers') unpackAnswers(message, this.answer);
       else if (message.kind === 'state') this.lastState = message.state;
       else if (message.kind === 'called') this.called(message);
       else others(message);
@@ -185,8 +192,8 @@ export class RemoteService implements InferenceService, RequestKeeper {
   private send(): void {
     if (!this.isDue) return;
     this.isDue = false;
-    const { packed, transfer } = this.packer.take();
-    this.post(typeof packed === 'string' ? packed : { kind: 'requests', requests: packed }, transfer);
+    const { message, transfer } = this.packer.take('requests');
+    this.post(message, transfer);
   }
 
   private post(message: ToService, transfer: readonly ArrayBuffer[] = []): void {
@@ -246,8 +253,7 @@ export class ThreadRequests {
     others: (message: ToHost) => void,
   ) {
     thread.on('message', (message: ToService | ToHost) => {
-      if (typeof message === 'string') unpackRequests(message, this.offer, this.answer);
-      else if (message.kind === 'requests') unpackRequests(message.requests, this.offer, this.answer);
+      if (message.kind === 'requests') unpackRequests(message, this.offer, this.answer);
       else if (message.kind === 'cancel') this.cancel(message.id);
       else if (message.kind === 'call') void this.call(message.id, message.method, message.name);
       else others(message);
@@ -283,16 +289,13 @@ export class ThreadRequests {
 
   private send(): void {
     this.isDue = false;
-    const { packed, transfer } = this.packer.take();
-    this.post(typeof packed === 'string' ? packed : { kind: 'answers', answers: packed }, transfer);
+    const { message, transfer } = this.packer.take('answers');
+    this.post(message, transfer);
     if (this.spent.length === 0) return;
     freeLarge(this.spent);
     this.spent = [];
   }
 }
-
-/** A parcel, with extras that few of its items have; a text is a parcel of small items without extras. */
-type Packed<Extra> = string | { readonly contents: ParcelContents; readonly extras: readonly Extra[] };
 
 type ExtraOf<P> = P extends { readonly extras: readonly (infer Extra)[] } ? Extra : never;
 
@@ -303,26 +306,17 @@ class Packer<Extra> {
   protected count = 0;
 
   /** Returns the message, and starts the next. */
-  take(): { readonly packed: Packed<Extra>; readonly transfer: ArrayBuffer[] } {
+  take<Kind extends string>(
+    kind: Kind,
+  ): { readonly message: Packed<Kind, Extra>; readonly transfer: ArrayBuffer[] } {
     const { contents, transfer } = this.parcel.seal();
     const { extras } = this;
-    const { bytes, large } = contents;
-    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
     this.extras = [];
     this.count = 0;
-    return { packed: isText ? bytes : { contents, extras }, transfer };
+    // A message that is nested takes longer to cross.
+    return { message: { kind, bytes: contents.bytes, large: contents.large, extras }, transfer };
   }
 }
-
-function openPacked(packed: Packed<unknown>): OpenParcel {
-  return new OpenParcel(typeof packed === 'string' ? { bytes: packed, large: NONE } : packed.contents);
-}
-
-function extrasOf<Extra>(packed: Packed<Extra>): readonly Extra[] {
-  return typeof packed === 'string' ? NONE : packed.extras;
-}
-
-const NONE: readonly never[] = [];
 
 /** Counterpart of `takeTensors`. A tensor that is part of a larger buffer is copied. */
 function addTensors(parcel: Parcel, tensors: readonly Uint8Array[]): void {
@@ -370,8 +364,8 @@ function unpackRequests(
   use: (id: number, request: InferenceRequest) => void,
   answered: (id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]) => void,
 ): void {
-  const extras = extrasOf(packed);
-  const parcel = openPacked(packed);
+  const { extras } = packed;
+  const parcel = new OpenParcel(packed);
   let extra = 0;
   for (let nth = 0; !parcel.isEmpty; nth++) {
     const id = parcel.takeNumber();
@@ -426,8 +420,8 @@ export function unpackAnswers(
   packed: PackedAnswers,
   use: (id: number, answer: InferenceAnswer) => void,
 ): void {
-  const extras = extrasOf(packed);
-  const parcel = openPacked(packed);
+  const { extras } = packed;
+  const parcel = new OpenParcel(packed);
   let extra = 0;
   for (let nth = 0; !parcel.isEmpty; nth++) {
     const id = parcel.takeNumber();
