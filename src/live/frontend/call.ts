@@ -29,20 +29,13 @@ import { bytesOfTexts } from '../texts.js';
 import { ApiError, cancelled, serverNotReady, shown } from './api-error.js';
 import type { Inference } from './inference.js';
 import { viewOf } from './json.js';
-import { MOST_CLASSIFIED } from './limits.js';
+import { type Account, MOST_CLASSIFIED } from './limits.js';
 
 /** Shorter times are not mentioned. */
 const TINY_NS = NS_PER_MS / 10;
 
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST]);
-
-/** Counts the requests of a client that the service has. */
-interface RequestQuota {
-  /** So many go to the service. Throws an `ApiError` if they are too many. */
-  ask(requests: number): void;
-  answered(requests: number): void;
-}
 
 /** Where a call goes, and from whom. */
 interface Submission {
@@ -69,7 +62,7 @@ export class Call {
 
   constructor(
     readonly inference: Inference,
-    private readonly quota: RequestQuota,
+    private readonly account: Pick<Account, 'ask' | 'answered'>,
     /** Called once, when every request of the call was answered. */
     private readonly answered: (call: Call) => void,
   ) {
@@ -87,7 +80,7 @@ export class Call {
     const { model, arrivalNs, untilNs = Number.POSITIVE_INFINITY, tenant, trace } = submission;
     const { inputs, requestClass, shapes, length } = this.inference;
     const { count } = this;
-    this.quota.ask(count);
+    this.account.ask(count);
     this.sloNs = Math.max(1, Math.min(this.inference.sloNs, untilNs - arrivalNs));
     for (let i = 0; i < count; i++) {
       const part: InferenceRequest = {
@@ -112,6 +105,7 @@ export class Call {
 
   /** Its client has gone. */
   cancel(): void {
+    if (this.open === 0) return;
     for (const [i, part] of this.parts.entries())
       if (this.answers[i] === undefined) part.keeper?.cancel(part);
   }
@@ -128,7 +122,7 @@ export class Call {
     this.answers[index] = answer;
     this.open--;
     if (this.open > 0) return;
-    this.quota.answered(this.count);
+    this.account.answered(this.count);
     this.answered(this);
   }
 
@@ -232,10 +226,13 @@ export interface Answer {
 export function answerOf(call: Call, { spec, version, signature, labels }: ServedModel): Answer {
   const apiError = call.apiError();
   if (apiError !== null) throw apiError;
-  const { batchSize, sloMet } = call;
   const { id, count, outputs } = call.inference;
   return {
-    ...{ id, name: spec.name, version, batchSize, sloMet },
+    id,
+    name: spec.name,
+    version,
+    batchSize: call.batchSize,
+    sloMet: call.sloMet,
     outputs: outputs.map(({ index, binary, classes }): AnswerOutput => {
       const { name, datatype } = signature.outputs[index];
       const rows = call.answers.map((answer) => answer.outputs[index]);

@@ -35,12 +35,6 @@ export const DEFAULT_CONNECTIONS = 10_000;
 /** More than honest clients of one address have under way: the requests of a second or so at a high rate. */
 export const DEFAULT_CLIENT_REQUESTS = 4096;
 
-const HEADERS_TIMEOUT_MS = 30_000;
-const REQUEST_TIMEOUT_MS = 300_000;
-const SEND_TIMEOUT_MS = 30_000;
-const IDLE_TIMEOUT_MS = 75_000;
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-
 export function defaultLimits(): Limits {
   return {
     maxBatch: 256,
@@ -49,11 +43,11 @@ export function defaultLimits(): Limits {
     maxInflightBytes: defaultInflightBytes(),
     maxConnections: DEFAULT_CONNECTIONS,
     maxClientRequests: DEFAULT_CLIENT_REQUESTS,
-    headersTimeoutMs: HEADERS_TIMEOUT_MS,
-    requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    sendTimeoutMs: SEND_TIMEOUT_MS,
-    idleTimeoutMs: IDLE_TIMEOUT_MS,
-    handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
+    headersTimeoutMs: 30_000,
+    requestTimeoutMs: 300_000,
+    sendTimeoutMs: 30_000,
+    idleTimeoutMs: 75_000,
+    handshakeTimeoutMs: 10_000,
   };
 }
 
@@ -248,15 +242,15 @@ function overBudget(holds: string): ApiError {
 
 /** Memory that is held for one thing, taken from the account of its connection. */
 export class Held {
-  private kib = 0;
+  bytes = 0;
 
   constructor(private readonly account: Account) {}
 
   /** Holds so many bytes, in whole KiB, instead of what it held. Throws an `ApiError`, and changes nothing then. */
   set(bytes: number): void {
-    const kib = Math.ceil(bytes / KIB);
-    if (kib !== this.kib) this.account.take(kib - this.kib);
-    this.kib = kib;
+    const kib = Math.ceil(bytes / KIB) - Math.ceil(this.bytes / KIB);
+    if (kib !== 0) this.account.take(kib);
+    this.bytes = bytes;
   }
 }
 

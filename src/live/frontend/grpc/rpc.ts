@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
+import { createServer as createTlsServer } from 'node:tls';
 import {
   type handleUnaryCall,
   Metadata,
@@ -12,6 +12,7 @@ import { SHUTTING_DOWN } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { API_ERRORS, ApiError, asApiError } from '../api-error.js';
 import type { Call } from '../call.js';
+import { renewTls } from '../frontend.js';
 import { type Account, type Held, MOST_CONTROL_BYTES, MOST_HEADER_BYTES } from '../limits.js';
 import { type Site, traceOf } from '../site.js';
 
@@ -48,7 +49,6 @@ export class Rpc {
   /** Those that the service has not answered. */
   readonly calls = new Set<Call>();
   private readonly held: Held;
-  private heldBytes = 0;
   private isReceiving = true;
   private isDraining = false;
   /** Responses that the client has not read. */
@@ -160,9 +160,7 @@ export class Rpc {
 
   /** Takes memory for so many bytes more, until the call ends; below 0 it gives some back. Throws an `ApiError`. */
   hold(bytes: number): void {
-    if (this.isOver) return;
-    this.held.set(this.heldBytes + bytes);
-    this.heldBytes += bytes;
+    if (!this.isOver) this.held.set(this.held.bytes + bytes);
   }
 }
 
@@ -272,7 +270,7 @@ export class Connections {
   }
 
   renew(tls: ServerTls): void {
-    if (this.listener instanceof TlsServer) this.listener.setSecureContext(tls);
+    renewTls(this.listener, tls);
   }
 
   closeAll(): void {
