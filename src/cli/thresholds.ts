@@ -2,10 +2,9 @@ import { EscapementError } from '../base/errors.js';
 import { appendText, checkAppendable, checkWritable, writeWhole } from '../base/files/output-file.js';
 import type { Experiment } from '../config/experiment.js';
 import { partNames } from '../config/part-names.js';
-import { figureOf } from '../record/figures.js';
-import { refuseUnknownParts } from '../record/known-parts.js';
+import { figureOf, percentilesOf } from '../record/figures.js';
 import type { RunResult } from '../record/results.js';
-import { checkThreshold, parseThreshold, percentilesFor, type Threshold } from '../record/threshold.js';
+import { checkThreshold, parseThreshold, refuseUnknownParts, type Threshold } from '../record/threshold.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
 import { junitXml } from '../report/thresholds/junit.js';
 import { thresholdsMarkdown } from '../report/thresholds/markdown.js';
@@ -32,7 +31,7 @@ export function readChecks(
   checkOutputFlags({ junit: flags.junit, markdown: flags.markdown }, [flags.file]);
   checkCiFiles(flags, thresholds.length, 'threshold');
   const { junit, markdown } = flags;
-  return { thresholds, percentiles: percentilesFor(thresholds), junit, markdown };
+  return { thresholds, percentiles: percentilesOf(thresholds.map(({ metric }) => metric)), junit, markdown };
 }
 
 /** Throws `E_USAGE` for a threshold that a client cannot check, before the run. */

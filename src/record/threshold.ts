@@ -3,7 +3,6 @@ import { EscapementError } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
 import { candidates, nearest } from '../base/nearest.js';
 import { significant } from '../text/numbers.js';
-import { coverageOf } from './coverage.js';
 import {
   type Dimension,
   type FigureUnit,
@@ -11,10 +10,10 @@ import {
   figureOf,
   type MeasuredSummary,
   MS_PER_UNIT,
+  type PartFigure,
   partFigureNames,
   partOf,
   partOfFigure,
-  percentilesOf,
 } from './figures.js';
 import { FEWEST_REQUESTS } from './model-fairness.js';
 import { HEADLINE_PERCENTILES, isOutsideRange, respelt } from './percentiles.js';
@@ -68,11 +67,6 @@ export function parseThreshold(text: string): Threshold {
   return { text, metric, operator, limit, unit };
 }
 
-/** Percentiles to request from a run so that thresholds can be checked against its summary, ascending. */
-export function percentilesFor(thresholds: readonly Pick<Threshold, 'metric'>[]): number[] {
-  return percentilesOf(thresholds.map(({ metric }) => metric));
-}
-
 /** Compares a run's summary with a threshold. */
 export function checkThreshold(
   { text, metric, unit, operator, limit }: Threshold,
@@ -101,6 +95,36 @@ export function checkThreshold(
     ok: holds({ operator, limit }, actual),
     actual,
     measured: actual === Number.POSITIVE_INFINITY ? `never: ${missed}` : `${format(actual, unit)}${assessed}`,
+  };
+}
+
+/** Part of a run that a figure of its models covers. */
+interface Coverage {
+  /** False if no models were assessed, or the assessed ones received less than half of the requests. */
+  readonly tells: boolean;
+  /** Share of the models with requests that were assessed. */
+  readonly assessed: number;
+  /** `12 of 15 models assessed`, or why the figure says nothing about how models were served. */
+  readonly text: string;
+}
+
+/** Coverage of a figure of assessed models; null if the figure is of all requests. */
+export function coverageOf(
+  metric: string,
+  { requests, modelsAssessed, rareModels }: MeasuredSummary,
+): Coverage | null {
+  const models = modelsAssessed + rareModels.models;
+  if (figureOf(metric)?.ofAssessedModels !== true || models === 0) return null;
+  const tells = modelsAssessed > 0 && rareModels.offered <= requests.offered / 2;
+  const assessed = `${modelsAssessed} of ${models} models`;
+  const few =
+    modelsAssessed === 0
+      ? `no model had ${FEWEST_REQUESTS} requests`
+      : `only ${assessed} had ${FEWEST_REQUESTS} requests`;
+  return {
+    tells,
+    assessed: modelsAssessed / models,
+    text: tells ? `${assessed} assessed` : `cannot tell: ${few}`,
   };
 }
 
@@ -140,13 +164,25 @@ function unknownMetric(metric: string): string {
   return `unknown figure ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
 }
 
-/** Explains why runs with these parts lack the figure of a threshold; null if they have it. */
-export function unknownPart({ metric }: Pick<Threshold, 'metric'>, names: PartNames): string | null {
-  const part = partOfFigure(metric);
-  if (part === null) return null;
-  const { dimension, key } = part;
-  const known = names[dimension];
-  if (known.includes(key)) return null;
+/**
+ * Throws `E_USAGE` for the first threshold on a part that no experiment has, before anything runs; `flag`: the one that
+ * sets thresholds.
+ */
+export function refuseUnknownParts(
+  thresholds: readonly Threshold[],
+  experiments: readonly PartNames[],
+  flag: 'threshold' | 'target',
+): void {
+  for (const { metric, text } of experiments.length === 0 ? [] : thresholds) {
+    const part = partOfFigure(metric);
+    if (part === null) continue;
+    const known = [...new Set(experiments.flatMap((each) => each[part.dimension]))];
+    if (known.includes(part.key)) continue;
+    throw new EscapementError('E_USAGE', unknownPart(part, known), { flag: `--${flag} '${text}'` });
+  }
+}
+
+function unknownPart({ dimension, key }: PartFigure, known: readonly string[]): string {
   if (known.length === 0) return `the experiment has no ${PLURALS[dimension]}`;
   const close = candidates(key, known, MOST_NAMED);
   if (close.length > 0) return `no ${dimension} is called ${key}; did you mean ${close.join(' or ')}?`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { figureNames, partFigureNames } from '../../src/record/figures.js';
-import { checkThreshold, parseThreshold, percentilesFor, unknownPart } from '../../src/record/threshold.js';
+import { figureNames, partFigureNames, percentilesOf } from '../../src/record/figures.js';
+import { checkThreshold, parseThreshold, refuseUnknownParts } from '../../src/record/threshold.js';
 import { SUMMARY } from './fixtures.js';
 
 const check = (text: string, summary = SUMMARY) => checkThreshold(parseThreshold(text), summary);
@@ -151,7 +151,7 @@ describe('thresholds', () => {
     expect(check('executedP99.95<108ms', summary).ok).toBe(true);
     expect(() => check('p12.4<1s', summary)).toThrow(/asked for its percentile 12\.4/);
     const texts = ['executedP99.95<1s', 'p7<1s', 'p99<1s', 'p99.90<1s', 'timeout<1%', 'p99.95<1s', 'p999<1s'];
-    expect(percentilesFor(texts.map(parseThreshold))).toEqual([7, 99.95]);
+    expect(percentilesOf(texts.map((text) => parseThreshold(text).metric))).toEqual([7, 99.95]);
   });
 
   it('hold for one class or tenant', () => {
@@ -185,12 +185,13 @@ describe('thresholds', () => {
     ['kind.t4.execUtilization<1', 'the experiment has no kinds of GPUs'],
   ])('%s: what an experiment without the part has instead is %s', (text, problem) => {
     const none = { group: [], tenant: [], length: [], kind: [] };
-    expect(unknownPart(parseThreshold(text), { ...none, class: ['gold'], model: ['resnet50'] })).toBe(
-      problem,
-    );
+    const names = { ...none, class: ['gold'], model: ['resnet50'] };
+    const check = () => refuseUnknownParts([parseThreshold(text)], [names], 'threshold');
+    if (problem === null) expect(check).not.toThrow();
+    else expect(check).toThrow(problem);
   });
 
-  it('on a part are of the figures of the page up to overShare, and gpuShare', () => {
+  it('on a part are of the figures of a run up to overShare, and gpuShare', () => {
     const ofRun = figureNames();
     const ofPart = [...ofRun.slice(0, ofRun.indexOf('overShare') + 1), 'gpuShare'];
     expect(partFigureNames('class')).toEqual(ofPart);

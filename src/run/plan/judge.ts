@@ -1,7 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
-import { coverageOf } from '../../record/coverage.js';
 import type { CellResult } from '../../record/results.js';
-import { checkThreshold, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
+import { checkThreshold, coverageOf, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
 import {
   clipped,
   type Estimate,
