@@ -28,10 +28,6 @@ interface NoteText {
   readonly text: string;
 }
 
-/** Note on a policy that does nothing for shares. */
-const sharesNote = (who: string) =>
-  `shares: with ${who}, requests within a share do not come first; those above one may be refused under overload`;
-
 /** Parts of a summary that concern notes on its policy. */
 interface Noted {
   readonly policy?: string;
@@ -49,28 +45,20 @@ export function notesOn(summaries: readonly Noted[]): NoteText[] {
   );
 }
 
-/** Note for each thing that policies do not do. */
-const TEXTS: Readonly<Record<(typeof POLICY_NOTES)[number], (who: string) => NoteText>> = {
-  weights: (who) => ({
-    kind: 'warning',
-    text: `weights: ignored by ${who}; results are still reported by class`,
-  }),
-  shares: (who) => ({
-    kind: 'warning',
-    text: sharesNote(who),
-  }),
-  sharesWithLengths: (who) => ({
-    kind: 'warning',
-    text: sharesNote(`padding: bucket and ${who}`),
-  }),
-  lengths: (who) => ({
-    kind: 'note',
-    text: `lengths: not used by ${who}: inputs of any length share a batch`,
-  }),
-  lengthsWithClasses: (who) => ({
-    kind: 'note',
-    text: `lengths: not used by ${who} where requests have classes, because a batch takes requests by weight; leave out classes to batch by length`,
-  }),
+const SHARES = 'requests within a share do not come first; those above one may be refused under overload';
+
+/** Consequences of each feature that policies do not support; WHO stands for them. */
+const TEXTS: Readonly<
+  Record<(typeof POLICY_NOTES)[number], readonly [kind: NoteText['kind'], text: string]>
+> = {
+  weights: ['warning', 'weights: ignored by WHO; results are still reported by class'],
+  shares: ['warning', `shares: with WHO, ${SHARES}`],
+  sharesWithLengths: ['warning', `shares: with padding: bucket and WHO, ${SHARES}`],
+  lengths: ['note', 'lengths: not used by WHO: inputs of any length share a batch'],
+  lengthsWithClasses: [
+    'note',
+    'lengths: not used by WHO where requests have classes, because a batch takes requests by weight; leave out classes to batch by length',
+  ],
 };
 
 /** One note per thing, however many policies do not do it. */
@@ -78,7 +66,11 @@ export function noteTexts(notes: readonly PolicyNote[]): NoteText[] {
   const listedNotes = POLICY_NOTES.flatMap((about) => {
     const names = [...new Set(notes.filter((one) => one.about === about).map(({ policy }) => policy))];
     if (names.length === 0) return [];
-    return TEXTS[about](`the ${names.length === 1 ? 'policy' : 'policies'} ${listed(names)}`);
+    const [kind, text] = TEXTS[about];
+    return {
+      kind,
+      text: text.replace('WHO', `the ${names.length === 1 ? 'policy' : 'policies'} ${listed(names)}`),
+    };
   });
   const others = new Map(notes.flatMap(({ about, text }) => (text === undefined ? [] : [[text, about]])));
   return [
