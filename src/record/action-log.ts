@@ -1,7 +1,7 @@
 import { ABORT, type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
-import { type LogColumn, LogFile } from './log-columns.js';
+import { type LogColumn, LogFile, type LoggedCluster, placesOf } from './log-columns.js';
 
 /**
  * Columns of the action log: the subset of Clockwork's controller telemetry that a simulated worker has, in its order,
@@ -72,25 +72,17 @@ const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
   [ABORT]: 4,
 };
 
-interface ActionLogOptions {
-  readonly gpus: number;
-  /** Number of worker machines; GPUs are assigned to them in contiguous blocks. */
-  readonly workers: number;
-}
-
 /** Writes a row for each action, in order of the results, warm-up included. Throws `E_FILE_WRITE`. */
 export class ActionLog extends LogFile implements RunObserver {
   /** By model; null if none takes several lengths. */
   private readonly lengths: readonly (readonly number[] | undefined)[] | null;
-  private readonly workerOf: Int32Array;
-  private readonly gpuInWorker: Int32Array;
+  private readonly places: readonly string[];
 
-  constructor(path: string, { gpus, workers }: ActionLogOptions, models: readonly ModelSpec[]) {
+  constructor(path: string, cluster: LoggedCluster, models: readonly ModelSpec[]) {
     const hasLengths = models.some(({ lengths }) => lengths !== undefined);
     super(path, [...ACTION_COLUMNS, ...(hasLengths ? [PADDED_COLUMN] : [])]);
     this.lengths = hasLengths ? models.map(({ lengths }) => lengths) : null;
-    this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
-    this.gpuInWorker = this.workerOf.map((worker, gpu) => gpu - this.workerOf.indexOf(worker));
+    this.places = placesOf(cluster);
   }
 
   answered(): void {}
@@ -101,7 +93,7 @@ export class ActionLog extends LogFile implements RunObserver {
     const latest = action.latestNs === Number.POSITIVE_INFINITY ? -1 : action.latestNs - sentNs;
     this.write(
       `${nowNs}\t${action.id}\t${TYPE_OF_KIND[action.kind]}\t${action.status}\t` +
-        `${this.workerOf[gpu]}\t${this.gpuInWorker[gpu]}\t${action.model}\t${action.batchSize}\t` +
+        `${this.places[gpu]}\t${action.model}\t${action.batchSize}\t` +
         `${action.expectedDurationNs}\t${ran ? action.endNs - action.beginNs : 0}\t` +
         `${Math.max(0, action.expectedEndNs - sentNs)}\t${ran ? action.endNs - sentNs : 0}\t` +
         `${ran && action.kind === INFER ? action.clock : 0}\t${nowNs - sentNs}\t${queued}\t${copies}\t` +

@@ -1,5 +1,5 @@
 import type { FleetObserver, GpuState } from '../core/fleet-observer.js';
-import { type LogColumn, LogFile } from './log-columns.js';
+import { type LogColumn, LogFile, type LoggedCluster, placesOf } from './log-columns.js';
 
 /** Columns of gpus.tsv: one row per change of a GPU's state, in order of time. */
 export const FLEET_COLUMNS: readonly LogColumn[] = [
@@ -13,22 +13,16 @@ export const FLEET_COLUMNS: readonly LogColumn[] = [
   },
 ];
 
-interface FleetLogOptions {
-  readonly gpus: number;
-  readonly workers: number;
-}
-
 /** Logs the states of GPUs. Throws `E_FILE_WRITE`. */
 export class FleetLog extends LogFile implements FleetObserver {
-  private readonly workerOf: Int32Array;
+  private readonly places: readonly string[];
 
-  constructor(path: string, { gpus, workers }: FleetLogOptions) {
+  constructor(path: string, cluster: LoggedCluster) {
     super(path, FLEET_COLUMNS);
-    this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
+    this.places = placesOf(cluster);
   }
 
   gpuChanged(gpu: number, state: GpuState, nowNs: number): void {
-    const worker = this.workerOf[gpu];
-    this.write(`${nowNs}\t${worker}\t${gpu - this.workerOf.indexOf(worker)}\t${state}\n`);
+    this.write(`${nowNs}\t${this.places[gpu]}\t${state}\n`);
   }
 }

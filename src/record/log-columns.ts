@@ -18,3 +18,15 @@ export class LogFile extends OutputFile {
     this.write(`${columns.map(({ name }) => name).join('\t')}\n`);
   }
 }
+
+/** Cluster whose GPUs are assigned to worker machines in contiguous blocks. */
+export interface LoggedCluster {
+  readonly gpus: number;
+  readonly workers: number;
+}
+
+/** Columns `worker_id` and `gpu_id` of each GPU. */
+export function placesOf({ gpus, workers }: LoggedCluster): string[] {
+  const workerOf = Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
+  return workerOf.map((worker, gpu) => `${worker}\t${gpu - workerOf.indexOf(worker)}`);
+}
