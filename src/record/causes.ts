@@ -55,15 +55,7 @@ export const CAUSE_LABELS: Readonly<Record<Cause, string>> = {
   overShare: 'beyond share',
 };
 
-const LATE = CAUSES.indexOf('late');
-const REFUSED = CAUSES.indexOf('refused');
-const TIMED_OUT_COLD = CAUSES.indexOf('timedOutCold');
-const TIMED_OUT_QUEUED = CAUSES.indexOf('timedOutQueued');
-const MISSED_WINDOW = CAUSES.indexOf('missedWindow');
-const DEVICE_ERROR = CAUSES.indexOf('deviceError');
-const WORKER_LOST = CAUSES.indexOf('workerLost');
-const OVER_RATE = CAUSES.indexOf('overRate');
-const OVER_SHARE = CAUSES.indexOf('overShare');
+const INDEX = Object.fromEntries(CAUSES.map((cause, i) => [cause, i])) as Readonly<Record<Cause, number>>;
 /** Statuses of a wrong schedule rather than a failed device: those that `missedWindow` of an experiment applies to. */
 const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIGHTS_CHANGED];
 
@@ -73,14 +65,14 @@ const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIG
  * `cold`: as for `timedOutCold`; `limit`: of its tenant, as in `RequestTable`.
  */
 export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit: number): number {
-  if (outcome === OUTCOME_LATE) return LATE;
+  if (outcome === OUTCOME_LATE) return INDEX.late;
   if (outcome === OUTCOME_REJECTED) {
-    if (limit === LIMIT_RATE) return OVER_RATE;
-    return limit === LIMIT_SHARE ? OVER_SHARE : REFUSED;
+    if (limit === LIMIT_RATE) return INDEX.overRate;
+    return limit === LIMIT_SHARE ? INDEX.overShare : INDEX.refused;
   }
-  if (MISSED.includes(failedStatus)) return MISSED_WINDOW;
-  if (failedStatus === STATUS_WORKER_LOST) return WORKER_LOST;
-  if (outcome !== OUTCOME_TIMEOUT) return DEVICE_ERROR;
-  if (failedStatus !== STATUS_OK && failedStatus !== STATUS_ABORTED) return DEVICE_ERROR;
-  return cold ? TIMED_OUT_COLD : TIMED_OUT_QUEUED;
+  if (MISSED.includes(failedStatus)) return INDEX.missedWindow;
+  if (failedStatus === STATUS_WORKER_LOST) return INDEX.workerLost;
+  if (outcome !== OUTCOME_TIMEOUT) return INDEX.deviceError;
+  if (failedStatus !== STATUS_OK && failedStatus !== STATUS_ABORTED) return INDEX.deviceError;
+  return cold ? INDEX.timedOutCold : INDEX.timedOutQueued;
 }

@@ -20,7 +20,7 @@ export function writeTimeline(
   entries.forEach((entry, index) => {
     const { gpu, kind, beginMs, endMs, earliestMs, latestMs } = entry;
     const lane = LANE_NAMES.indexOf(entry.lane) as Lane;
-    const args = argsOf(entry);
+    const { gpu: _, lane: __, kind: ___, ...args } = entry;
     file.write(slice(laneTrack(gpu, lane), titleOf(entry), kind, toNs(beginMs), toNs(endMs), args));
     for (const event of windowSpan(gpu, lane, index, toNs(earliestMs), toNs(latestMs), args))
       file.write(event);
@@ -30,11 +30,6 @@ export function writeTimeline(
 
 function titleOf(entry: TimelineEntry): string {
   return entry.kind === 'INFER' ? `${entry.model} ×${entry.batch}` : `LOAD ${entry.model}`;
-}
-
-function argsOf(entry: TimelineEntry): Readonly<Record<string, unknown>> {
-  const { model, batch, status, sentMs, earliestMs, latestMs, beginMs, endMs } = entry;
-  return { model, batch, status, sentMs, earliestMs, latestMs, beginMs, endMs };
 }
 
 /** The exact integer ns that a ms value came from. */

@@ -1,6 +1,7 @@
 import { NS_PER_US } from '../../base/units.js';
 import { toMs } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
+import { CAUSE_MEANINGS } from '../causes.js';
 import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
 
 /** Shorter times are not worth a line. */
@@ -143,9 +144,14 @@ function timeout(flight: Flight, atNs: number): string[] {
 }
 
 function refused(flight: Flight, atNs: number): string[] {
+  const { limit, tenant } = flight;
   const { atNs: takenNs, predictedNs } = flight.known[0];
   const infer = lastInfer(flight);
-  if (flight.limit !== undefined) return [beyondLimit(flight)];
+  // A tenant's limits are checked before its model is looked up.
+  if (limit !== undefined)
+    return [
+      `${CAUSE_MEANINGS[limit === 'rate' ? 'overRate' : 'overShare'].replace('its tenant', tenant!)}; the scheduler did not see the request`,
+    ];
   // Logs contain neither the time of admission nor an INFER that failed earlier.
   if (infer === undefined && predictedNs === undefined && atNs - takenNs > TINY_NS) {
     const late = 'it came late to the controller, or was queued again after its INFER had failed';
@@ -154,13 +160,6 @@ function refused(flight: Flight, atNs: number): string[] {
     ];
   }
   return [refusal(flight), ...waitOf(flight, infer?.sentNs ?? takenNs)];
-}
-
-/** A tenant's limits are checked before its model is looked up. */
-function beyondLimit({ tenant, limit }: Flight): string {
-  return limit === 'rate'
-    ? `refused on arrival: ${tenant} had used up its rate and burst; the scheduler did not see the request`
-    : `refused on arrival: GPUs were overloaded and ${tenant} was over its fair share; the scheduler did not see the request`;
 }
 
 function refusal(flight: Flight): string {

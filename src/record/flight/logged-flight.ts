@@ -70,7 +70,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
 function senderOf({ model, user, requestClass, tenant, cause, length }: LoggedRequest, names: RunNames) {
   const itsClass = requestClass === undefined ? undefined : names.classes[requestClass];
   const itsTenant = tenant === undefined ? undefined : names.tenants[tenant];
-  const limit = limitOf(cause);
+  const limit = cause === null ? undefined : LIMITS[cause];
   return {
     model: names.model(model),
     user,
@@ -81,10 +81,7 @@ function senderOf({ model, user, requestClass, tenant, cause, length }: LoggedRe
   };
 }
 
-function limitOf(cause: Cause | null): TenantLimit | undefined {
-  if (cause === 'overRate') return 'rate';
-  return cause === 'overShare' ? 'share' : undefined;
-}
+const LIMITS: Partial<Record<Cause, TenantLimit>> = { overRate: 'rate', overShare: 'share' };
 
 function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {
   let found: LoggedRequest | null = null;

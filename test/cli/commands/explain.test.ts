@@ -191,7 +191,7 @@ admission: predict
     expect(await why(slow.request)).toContain(
       'cause: beyond rate, refused on arrival: its tenant had used up',
     );
-    expect(await why(flood.request)).toContain('GPUs were overloaded and flood was over its fair share');
+    expect(await why(flood.request)).toContain('GPUs were overloaded, and flood was over its fair share');
     expect(await why(first('refused').request)).toContain('an answer in time was not expected');
   });
 });
