@@ -32,8 +32,7 @@ class FanOut implements RunObserver {
   }
 
   cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
-    for (let i = 0; i < this.observers.length; i++)
-      this.observers[i].cancelled?.(requests, slot, nowNs, copies);
+    for (const observer of this.observers) observer.cancelled?.(requests, slot, nowNs, copies);
   }
 
   completed(action: Action, nowNs: number, queued: number, copies: number): void {

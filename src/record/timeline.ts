@@ -3,6 +3,7 @@ import { type Action, INFER, LOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import type { TimeBins } from './bins.js';
 import type { TimelineEntry, WorstMoment } from './results.js';
 import { RowList } from './row-list.js';
 
@@ -13,14 +14,14 @@ const MOMENT_NS = NS_PER_S / 10;
 const MOMENTS = 10;
 const SECOND_NS = MOMENTS * MOMENT_NS;
 
-/** Slice of virtual time, half-open, ns; `worst`: the second in which the most requests missed their SLO. */
+/** Slice of virtual time, half-open, ns; `worst`: the worst second of the window in which most requests missed their SLO. */
 export type TimelineSlice = readonly [fromNs: number, toNs: number] | 'worst';
 
 interface TimelineOptions {
   readonly slice: TimelineSlice;
   readonly models: readonly ModelSpec[];
-  /** The worst moment cannot begin earlier, ns. */
-  readonly warmupNs?: number;
+  /** Windows of the run, among which the worst is found. */
+  readonly windows: TimeBins;
   readonly maxEntries?: number;
 }
 
@@ -29,46 +30,45 @@ interface TimelineOptions {
  * window are kept with length 0; an aborted INFER lasts until its end. Beyond `maxEntries` further actions are only
  * counted, so that a slice chosen too long costs no memory.
  *
- * The worst second is not known before the end: the current one is collected next to the worst so far. Among seconds
- * with equally many missed SLOs, the one with the most answers wins, then the first.
+ * The worst second is not known before the end: the current one is collected next to the worst so far of its window and
+ * that of the worst window before. Among windows and seconds with equally many missed SLOs, the one with the most
+ * answers wins, then the first.
  */
 export class Timeline implements RunObserver {
-  private readonly toNs: number;
-  private current: Second;
-  private worst: Second;
+  /** The current second, the worst before it in its window, and the worst of the worst window before; or the given slice. */
+  private kept: [Slice, Slice?, Slice?];
+  private window: Answers = { answers: 0, missed: 0 };
+  private worstWindow: Answers = { answers: 0, missed: 0 };
 
   constructor(private readonly options: TimelineOptions) {
-    const { slice, warmupNs = 0, maxEntries = DEFAULT_MAX_ENTRIES } = options;
-    const [fromNs, toNs] = slice === 'worst' ? [warmupNs, Number.POSITIVE_INFINITY] : slice;
-    this.toNs = toNs;
-    this.current = new Second(fromNs, maxEntries);
-    this.worst = slice === 'worst' ? new Second(fromNs, maxEntries) : this.current;
+    const { slice, windows, maxEntries = DEFAULT_MAX_ENTRIES } = options;
+    const [fromNs, toNs] = slice === 'worst' ? [windows.fromNs, windows.fromNs + SECOND_NS] : slice;
+    const newSlice = () => new Slice(fromNs, toNs, maxEntries);
+    this.kept = slice === 'worst' ? [newSlice(), newSlice(), newSlice()] : [newSlice()];
   }
 
   /** Number of actions of the slice beyond `maxEntries`. */
   get dropped(): number {
-    return this.worse().dropped;
+    return this.worst().dropped;
   }
 
   answered(_requests: RequestTable, _slot: number, outcome: Outcome, nowNs: number): void {
-    if (this.current !== this.worst) this.at(nowNs).count(outcome !== OUTCOME_OK, nowNs);
+    if (this.kept.length === 1 || nowNs < this.options.windows.fromNs) return;
+    this.goOn(nowNs);
+    const isMissed = outcome !== OUTCOME_OK;
+    count(this.window, isMissed);
+    this.kept[0].answered(isMissed, nowNs);
   }
 
   completed(action: Action, nowNs: number): void {
     if (action.kind !== INFER && action.kind !== LOAD) return;
-    if (this.current === this.worst) {
-      if (action.endNs >= this.current.fromNs && action.beginNs < this.toNs) this.current.keep(action);
-      return;
-    }
-    const current = this.at(nowNs);
-    if (action.endNs >= current.fromNs) current.keep(action);
-    if (action.beginNs < this.worst.fromNs + SECOND_NS && action.endNs >= this.worst.fromNs)
-      this.worst.keep(action);
+    if (this.kept.length > 1) this.goOn(nowNs);
+    for (const slice of this.kept) slice!.keep(action);
   }
 
   /** Actions of the slice by start time; ties by GPU and lane. */
   entries(): TimelineEntry[] {
-    return this.worse()
+    return this.worst()
       .entries(this.options.models)
       .toSorted(
         (a, b) => a.beginMs - b.beginMs || a.gpu - b.gpu || a.lane.localeCompare(b.lane) || a.endMs - b.endMs,
@@ -77,63 +77,89 @@ export class Timeline implements RunObserver {
 
   /** Moment in the slice with the most missed SLOs; null if the slice was given, or if none were missed. */
   moment(): WorstMoment | null {
-    return this.worse().moment();
+    return this.worst().moment();
   }
 
-  /** The second in which `nowNs` lies. */
-  private at(nowNs: number): Second {
-    const { current } = this;
-    const ahead = Math.floor((nowNs - current.fromNs) / SECOND_NS);
-    if (ahead < 1) return current;
-    const next = this.worse() === current ? this.worst : current;
-    this.worst = this.worse();
-    this.current = next.restart(current.fromNs + ahead * SECOND_NS);
-    return this.current;
+  /** Goes on to the second and window in which `nowNs` lies. */
+  private goOn(nowNs: number): void {
+    let [next, ofWindow, ofWorst] = this.kept as [Slice, Slice, Slice];
+    if (nowNs < next.toNs) return;
+    const { windows } = this.options;
+    const index = windows.indexOf(nowNs);
+    const beginNs = windows.beginNs(index);
+    const endNs = index === windows.length - 1 ? Number.POSITIVE_INFINITY : windows.beginNs(index + 1);
+    const isNewWindow = next.fromNs < beginNs;
+    if (isWorse(next, ofWindow)) [next, ofWindow] = [ofWindow, next];
+    if (isNewWindow) {
+      if (isWorse(this.window, this.worstWindow)) {
+        [ofWindow, ofWorst] = [ofWorst, ofWindow];
+        this.worstWindow = this.window;
+      }
+      this.window = { answers: 0, missed: 0 };
+      ofWindow.restart(beginNs, beginNs);
+    }
+    const fromNs = beginNs + Math.floor((nowNs - beginNs) / SECOND_NS) * SECOND_NS;
+    next.restart(fromNs, Math.min(fromNs + SECOND_NS, endNs));
+    this.kept = [next, ofWindow, ofWorst];
   }
 
-  private worse(): Second {
-    return this.current.isWorseThan(this.worst) ? this.current : this.worst;
+  private worst(): Slice {
+    const [current, ofWindow, ofWorst] = this.kept;
+    if (ofWindow === undefined || ofWorst === undefined) return current;
+    if (!isWorse(this.window, this.worstWindow)) return ofWorst;
+    return isWorse(current, ofWindow) ? current : ofWindow;
   }
+}
+
+/** Answered requests, and how many of them missed their SLO. */
+interface Answers {
+  answers: number;
+  missed: number;
+}
+
+function count(answers: Answers, isMissed: boolean): void {
+  answers.answers++;
+  if (isMissed) answers.missed++;
+}
+
+function isWorse(a: Answers, b: Answers): boolean {
+  return a.missed > b.missed || (a.missed === b.missed && a.answers > b.answers);
 }
 
 /** Columns of an action. All are in one numeric array, since every action of a run passes through it. */
 const COLUMNS = 10;
 
 /** Actions of a slice as rows of numbers, and the requests answered meanwhile. */
-class Second {
+class Slice implements Answers {
+  answers = 0;
+  missed = 0;
   dropped = 0;
   private readonly rows = new RowList(COLUMNS);
   private readonly row = new Float64Array(COLUMNS);
-  private answers = 0;
-  private missed = 0;
   private readonly missedAt = new Uint32Array(MOMENTS);
 
   constructor(
     public fromNs: number,
+    public toNs: number,
     private readonly maxEntries: number,
   ) {}
 
-  restart(fromNs: number): this {
+  restart(fromNs: number, toNs: number): void {
     this.fromNs = fromNs;
+    this.toNs = toNs;
     this.dropped = this.rows.count = this.answers = this.missed = 0;
     this.missedAt.fill(0);
-    return this;
   }
 
-  isWorseThan(other: Second): boolean {
-    return this.missed > other.missed || (this.missed === other.missed && this.answers > other.answers);
+  answered(isMissed: boolean, nowNs: number): void {
+    count(this, isMissed);
+    if (isMissed) this.missedAt[Math.floor((nowNs - this.fromNs) / MOMENT_NS)]++;
   }
 
-  count(isMissed: boolean, nowNs: number): void {
-    if (nowNs < this.fromNs) return;
-    this.answers++;
-    if (!isMissed) return;
-    this.missed++;
-    this.missedAt[Math.floor((nowNs - this.fromNs) / MOMENT_NS)]++;
-  }
-
+  /** Keeps an action that overlaps it. */
   keep(action: Action): void {
     const { row, rows } = this;
+    if (action.endNs < this.fromNs || action.beginNs >= this.toNs) return;
     if (rows.count === this.maxEntries) {
       this.dropped++;
       return;

@@ -61,7 +61,8 @@ export class Collector {
       seesScheduler,
     });
     const slice = output.timeline;
-    this.timeline = slice === null ? null : new Timeline({ slice, models, warmupNs: experiment.warmupNs });
+    const windows = this.recorder.windows.bins;
+    this.timeline = slice === null ? null : new Timeline({ slice, models, windows });
     this.fleet =
       scalerEntryOf(experiment.scaler) === null
         ? null
