@@ -102,7 +102,7 @@ export function commonChoice(
 
 /**
  * The recommendation with most at stake: the largest gain over its default, or, if groups are compared, the most to
- * lose. The first one if no default was run.
+ * lose; by price, one that does what is required. The first one if no default was run.
  */
 export function headline(recommendations: readonly Recommendation[]): Recommendation | null {
   let found: Recommendation | null = recommendations[0] ?? null;
@@ -265,7 +265,8 @@ function isDefault({ values }: Point, choices: readonly Axis[]): boolean {
   return choices.every(({ key, default: usual }) => values[key] === undefined || values[key] === usual?.text);
 }
 
-function stake({ best, poorest, improvement }: Recommendation): number {
+function stake({ best, poorest, improvement, ranking }: Recommendation): number {
+  if (ranking !== 'score') return ranking === 'hour' ? 1 : 0;
   return best.groups.length > 0 ? ratio(scoreOf(best), scoreOf(poorest)) : (improvement ?? 0);
 }
 
