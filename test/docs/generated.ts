@@ -101,9 +101,9 @@ function keyTable(keys: readonly KeyDescription[]): string {
 
 function jsonPage(): string {
   const table = (rows: string[][]) => markdownTable(['field', 'type', 'meaning'], rows);
-  const ofSummary = fieldRows(summaryJsonSchema() as JsonSchema, '', {});
+  const ofSummary = alike(fieldRows(summaryJsonSchema() as JsonSchema, '', {}));
   const known = new Set(ofSummary.map(String));
-  const ofStatus = fieldRows(z.toJSONSchema(statusSchema) as JsonSchema, '', {});
+  const ofStatus = alike(fieldRows(z.toJSONSchema(statusSchema) as JsonSchema, '', {}));
   return `# JSON fields
 
 The fields of the two objects that scripts read most. \`escapement schema NAME\` prints the JSON Schema of every published format;
@@ -122,6 +122,13 @@ latest requests: those of the requests and their latencies, and \`by\`.
 
 ${table(ofStatus.filter((row) => !known.has(String(row))))}
 `;
+}
+
+/** One row for any dimension in place of those of a field that several dimensions have alike. */
+function alike(rows: string[][]): string[][] {
+  const ofAny = rows.map(([name = '', ...rest]) => [name.replace(/^`by\.\w+\[\]/, '`by.*[]'), ...rest]);
+  const groups = groupBy([...ofAny.entries()], ([, row]) => String(row));
+  return [...groups.values()].map(([[i, row], ...others]) => (others.length > 0 ? row : rows[i]!));
 }
 
 /** A row for each field that holds a value, objects and lists opened; items of lists without what `known` has, too. */

@@ -77,10 +77,14 @@ export const TABLES: readonly DocumentTable[] = [
   { name: 'columns of gpus.tsv', path: 'docs/reference/outputs.md', table: columnTable(FLEET_COLUMNS) },
 ];
 
+/** Causes of failures have a table of their own. */
 function figureTable(): string {
+  const names = figureNames().filter(
+    (name) => name === 'late' || !(CAUSES as readonly string[]).includes(name),
+  );
   return markdownTable(
     ['figure', 'unit', 'better', 'meaning'],
-    figureNames().map((name) => {
+    names.map((name) => {
       const { unit, better = '', description } = figureOf(name)!;
       return [`\`${name}\``, UNITS[unit], better, description];
     }),
