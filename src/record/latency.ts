@@ -3,8 +3,10 @@ import type { Histogram } from './histogram.js';
 import { HEADLINE_PERCENTILES } from './percentiles.js';
 import type { LatencyCdf, LatencyMs, PercentileMs, RequestCounts, RequestFigures } from './results.js';
 
-/** Percentiles of the latency curve: whole numbers and the tail. */
+/** Percentiles of the latency curve of a run: whole numbers and the tail. */
 const CDF_PERCENTILES = [...Array(100).keys(), 99.9, 99.99, 100];
+/** Those of a part of a run. */
+export const PART_PERCENTILES = CDF_PERCENTILES.filter((percent) => percent % 5 === 0 || percent >= 99);
 
 /**
  * Latencies in ms over `requests` requests, those not counted by `histogram` being never answered in time: a figure
@@ -23,11 +25,15 @@ export function latencyMs(histogram: Histogram, requests: number): LatencyMs {
  * Latency by percentile over `requests` requests, in ms. The curve ends at the share counted by `histogram`; both
  * arrays are empty if it counted none.
  */
-export function latencyCdf(histogram: Histogram, requests: number): LatencyCdf {
+export function latencyCdf(
+  histogram: Histogram,
+  requests: number,
+  percentiles: readonly number[] = CDF_PERCENTILES,
+): LatencyCdf {
   const { count } = histogram;
   if (count === 0) return { percentile: [], ms: [] };
   const end = (100 * count) / requests;
-  const percentile = [...CDF_PERCENTILES.filter((percent) => percent < end), end];
+  const percentile = [...percentiles.filter((percent) => percent < end), end];
   return { percentile, ms: histogram.percentiles(percentile, requests).map((ns) => toMs(ns) as number) };
 }
 

@@ -11,10 +11,10 @@ import { partsOf } from '../core/tenants.js';
 import { CAUSES, type FailureCounts } from './causes.js';
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
 import type { Dimension } from './figures.js';
-import { latencyMs } from './latency.js';
+import { latencyCdf, latencyMs, PART_PERCENTILES } from './latency.js';
 import { worstFirst } from './model-fairness.js';
 import type { PartTally } from './part-tally.js';
-import type { CostFigures, RequestFigures, RunParts } from './results.js';
+import type { CostFigures, LatencyCdf, RequestFigures, RunParts } from './results.js';
 import type { RunTally } from './run-tally.js';
 
 /** Time that GPUs of a kind were in service, summed over them. */
@@ -34,7 +34,7 @@ export function buildParts(
   slosMs: readonly (number | null)[],
   paid: readonly PaidKind[] | null,
 ): RunParts {
-  const { sections, classes, tenants, models, lengths } = recorder;
+  const { sections, groups, classes, tenants, models, lengths } = recorder;
   const shares = partsOf(tenants);
   const kinds = kindFigures(recorder, paid);
   const parts = <T extends object>(dimension: Dimension, describe: (part: number) => T) => {
@@ -47,25 +47,22 @@ export function buildParts(
     }));
   };
   const hasOffered = ({ requests }: RequestFigures) => requests.offered > 0;
+  const group = (i: number) => ({ key: sections[i], sloMs: slosMs[i], latencyCdf: curveOf(groups, i) });
+  const ofClass = (i: number) => ({
+    key: classes[i].name,
+    weight: classes[i].weight,
+    share: classes[i].share,
+  });
   return {
-    ...(sections.length < 2
-      ? {}
-      : { group: parts('group', (i) => ({ key: sections[i], sloMs: slosMs[i] })) }),
-    ...(classes.length === 0
-      ? {}
-      : {
-          class: parts('class', (i) => {
-            const { name, weight, share } = classes[i];
-            return { key: name, weight, share };
-          }),
-        }),
-    ...(tenants.length === 0
-      ? {}
-      : { tenant: parts('tenant', (i) => ({ key: tenants[i].name, share: shares[i] })) }),
-    ...(lengths.length === 0
-      ? {}
-      : { length: parts('length', (i) => ({ key: String(lengths[i]) })).filter(hasOffered) }),
-    ...(kinds.length === 0 ? {} : { kind: parts('kind', (i) => kinds[i]) }),
+    ...(sections.length > 1 && { group: parts('group', group) }),
+    ...(classes.length > 0 && { class: parts('class', ofClass) }),
+    ...(tenants.length > 0 && {
+      tenant: parts('tenant', (i) => ({ key: tenants[i].name, share: shares[i] })),
+    }),
+    ...(lengths.length > 0 && {
+      length: parts('length', (i) => ({ key: String(lengths[i]) })).filter(hasOffered),
+    }),
+    ...(kinds.length > 0 && { kind: parts('kind', (i) => kinds[i]) }),
     model: worstFirst(parts('model', (id) => ({ key: models[id].name, id })).filter(hasOffered)),
   };
 }
@@ -126,6 +123,11 @@ function kindFigures(recorder: RunTally, paid: readonly PaidKind[] | null) {
       weightsUtilization: ratioOf(busyNs[kind * 2 + LANE_WEIGHTS], laneNs),
     };
   });
+}
+
+function curveOf(tally: PartTally, part: number): LatencyCdf {
+  const offered = OUTCOMES.reduce<number>((sum, outcome) => sum + tally.countOf(part, outcome), 0);
+  return latencyCdf(tally.inTime(part), offered, PART_PERCENTILES);
 }
 
 function failuresOf({ failures }: PartTally, part: number): FailureCounts {

@@ -32,9 +32,7 @@ export const percentileMsSchema = z.object({
 export const latencyCdfSchema = z.object({
   percentile: z
     .array(z.number().min(0).max(100))
-    .describe(
-      'Ascending percentiles: 0, 1, …, 99, 99.9, 99.99, 100. The last is the share of the offered requests that were answered in time.',
-    ),
+    .describe('Ascending; the last is the share of the offered requests that were answered in time.'),
   ms: z.array(z.number().nonnegative()).describe('Latency at each percentile, ms.'),
 });
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { POLICY_NOTES } from './policy-notes.js';
 import { count, FIGURES, type FigureFacts, share } from './schema-figure.js';
-import { latencies, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
+import { latencies, latencyCdfSchema, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
 import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
 import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
 
@@ -59,7 +59,7 @@ const requestFigures = {
   attainment: share()
     .nullable()
     .describe('Share of offered requests that were answered within their SLO; null: nothing was offered.')
-    .register(FIGURES, { unit: 'share', label: 'SLO attainment', better: 'higher' }),
+    .register(FIGURES, { unit: 'share', label: 'attainment', better: 'higher' }),
   ...latencies,
   ...furtherCounts,
   failures: failureCountsSchema
@@ -87,7 +87,14 @@ export const modelFiguresSchema = partSchema.extend({
 /** Requests of a run by each dimension that it has. */
 export const runPartsSchema = z.object({
   group: z
-    .array(partSchema.extend({ sloMs: sloMs('its requests') }))
+    .array(
+      partSchema.extend({
+        sloMs: sloMs('its requests'),
+        latencyCdf: latencyCdfSchema
+          .default({ percentile: [], ms: [] })
+          .describe('Latency by percentile of all its offered requests, in steps of 5 up to 95.'),
+      }),
+    )
     .exactOptional()
     .describe('By group of users: the sections of the workload; absent if there is one.'),
   class: z
@@ -194,7 +201,7 @@ export const weightedShape = {
   weightedAttainment: share()
     .nullable()
     .describe('weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.')
-    .register(FIGURES, { unit: 'share', label: 'attained by weight', better: 'higher' }),
+    .register(FIGURES, { unit: 'share', label: 'attainment by weight', better: 'higher' }),
 };
 
 /** Figures that only the scheduler knows; unknown to a client. */

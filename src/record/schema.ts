@@ -136,7 +136,7 @@ export const runResultSchema = z.object({
     .describe('Values tuned by the policy, by window; absent: none.'),
   fleet: fleetSchema.exactOptional().describe('GPUs over time; absent unless a scaler decided how many.'),
   latencyCdf: latencyCdfSchema.describe(
-    'Latency by percentile of all offered requests; empty if none was answered in time.',
+    'Latency by percentile of all offered requests: 0, 1, …, 99, 99.9, 99.99, 100; empty if none was answered in time.',
   ),
   timeline: z
     .array(timelineEntrySchema)

@@ -1,15 +1,15 @@
-import { CAUSE_LABELS } from '../record/causes.js';
-import type { Dimension } from '../record/figures.js';
+import { CAUSE_LABELS, CAUSES } from '../record/causes.js';
+import { type Dimension, figureOf } from '../record/figures.js';
 import { offeredMs } from '../record/latency.js';
-import type { RequestFigures, RunParts } from '../record/results.js';
+import type { ModelFigures, RequestFigures, RunParts } from '../record/results.js';
+import { FURTHER_COUNTS } from '../record/schema-summary.js';
 import { formatCount, formatSlo, round3 } from '../text/numbers.js';
 import { countCell, msCell, percentCell, rateCell } from './cells.js';
 import type { CellText, Column, Table } from './document.js';
 
 /** Results of one part of a run's requests. */
-interface Part {
+export interface Part extends Pick<RequestFigures, 'attainment' | 'requests' | 'failures'> {
   readonly name: string;
-  readonly attainment: number | null;
   readonly figures: Readonly<Record<string, CellText>>;
 }
 
@@ -83,13 +83,36 @@ export function breakdownsOf(by: Omit<RunParts, 'model'>, ofRequests = requestCe
     if (parts.length === 0) return [];
     return {
       ...named,
-      parts: (parts as readonly PartOf<'kind'>[]).map((part) => ({
-        name: nameOf(part),
-        attainment: part.attainment,
-        figures: { ...more?.(part), ...cells(part) },
-      })),
+      parts: (parts as readonly PartOf<'kind'>[]).map((part) =>
+        partOf(nameOf(part), part, { ...more?.(part), ...cells(part) }),
+      ),
     };
   });
+}
+
+/** Models with their failures by cause; null if there are none. */
+export function failingModels(models: readonly ModelFigures[]): Breakdown | null {
+  const present = CAUSES.filter((cause) => models.some(({ failures }) => (failures?.[cause] ?? 0) > 0));
+  const counts = FURTHER_COUNTS.filter((name) => models[0]?.[name] !== undefined);
+  const parts = models.map((model) =>
+    partOf(model.key, model, {
+      requests: countCell(model.requests.offered),
+      ...requestCells(model),
+      ...Object.fromEntries(counts.map((name) => [figureOf(name)!.label, countCell(model[name])])),
+      ...Object.fromEntries(
+        present.map((cause) => [CAUSE_LABELS[cause], countCell(model.failures?.[cause])]),
+      ),
+    }),
+  );
+  return parts.length === 0 ? null : { dimension: 'model', name: 'failures', parts };
+}
+
+function partOf(
+  name: string,
+  { attainment, requests, failures }: RequestFigures,
+  figures: Part['figures'],
+): Part {
+  return { name, attainment, requests, figures, ...(failures === undefined ? {} : { failures }) };
 }
 
 /** Part of the requests of a running server. */
@@ -114,17 +137,15 @@ export function liveBreakdowns({ model, ...by }: LiveParts): Breakdown[] {
     ...requestCells(figures),
     [CAUSE_LABELS.refused]: countCell(figures.failures?.refused),
   });
-  const models = mostActive(model).map((part) => ({
-    name: part.key,
-    attainment: part.attainment,
-    figures: {
+  const models = mostActive(model).map((part) =>
+    partOf(part.key, part, {
       copies: countCell(part.copies),
       queued: countCell(part.queued),
       ...cells(part),
       queue: msCell(part.queueMs),
       exec: msCell(part.execMs),
-    },
-  }));
+    }),
+  );
   const senders = {
     ...(by.class && { class: mostActive(by.class) }),
     ...(by.tenant && { tenant: mostActive(by.tenant) }),
@@ -161,12 +182,12 @@ export function breakdownTable({ dimension, parts }: Breakdown): Table {
 }
 
 /** Rates and latencies of requests, by title. */
-export function requestCells(figures: RequestFigures): Part['figures'] {
+function requestCells(figures: RequestFigures): Part['figures'] {
   const { offeredRps, goodputRps, attainment } = figures;
   return {
     'offered/s': rateCell(offeredRps),
     'in time/s': rateCell(goodputRps),
-    attained: percentCell(attainment),
+    attainment: percentCell(attainment),
     p50: msCell(offeredMs(figures, 'p50')),
     p95: msCell(offeredMs(figures, 'p95')),
     p99: msCell(offeredMs(figures, 'p99')),

@@ -9,7 +9,7 @@ const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
 export function fleetTable(fleets: readonly RankedFleet[]): Table | null {
   if (fleets.length === 0) return null;
   const priced = fleets.every(({ cost }) => cost !== null);
-  const titles = ['GPU-hours', ...(priced ? ['cost'] : []), 'attained', `${TARGET} in time`, 'frontier'];
+  const titles = ['GPU-hours', ...(priced ? ['cost'] : []), 'attainment', `${TARGET} in time`, 'frontier'];
   return {
     columns: [{ title: 'fleet' }, ...titles.map((title) => ({ title, numeric: true }))],
     rows: fleets.map((fleet) =>

@@ -26,8 +26,8 @@ it('a run that offered nothing has no attainment, wherever it is shown', async (
 
   await run('simulate', 'x.yaml', '--quiet', '--out', 'some');
   const compared = await run('compare', 'none', 'some');
-  expect(compared.stdout).toMatch(/SLO attainment – → \d+(\.\d)? %\./);
-  expect(compared.stdout).toMatch(/^SLO attainment +– +\d+(\.\d)? % +– +–$/m);
+  expect(compared.stdout).toMatch(/attainment – → \d+(\.\d)? %\./);
+  expect(compared.stdout).toMatch(/^attainment +– +\d+(\.\d)? % +– +–$/m);
 });
 
 it('a threshold or target on it fails, with the reason', async () => {

@@ -44,11 +44,11 @@ describe.each(notebookFiles('typescript'))('%s', (name) => {
 describe('the schedule-ahead notebook', () => {
   const text = readFileSync(join(NOTEBOOKS, 'schedule-ahead.ipynb'), 'utf8');
 
-  it('shows its three charts and finds the gain of tuning', () => {
+  it('shows its two charts and finds the gain of tuning', () => {
     const pictures = readCells(join(NOTEBOOKS, 'schedule-ahead.ipynb'))
       .flatMap(outputsOf)
       .filter(({ data }) => data?.['image/png'] !== undefined);
-    expect(pictures).toHaveLength(3);
+    expect(pictures).toHaveLength(2);
     const gain = /\| 10ms \|.*\| ([\d.]+) × \|/.exec(text);
     expect(Number(gain?.[1])).toBeGreaterThanOrEqual(5);
   });

@@ -289,7 +289,9 @@ export function partFixture(
 
 /** A group of users. */
 export function groupFixture(key: string, sloMs: number | null, offeredRps: number, attained: number) {
-  return { ...partFixture(key, offeredRps, attained, sloMs ?? 100), sloMs };
+  const none = { percentile: [], ms: [] };
+  const latencyCdf = offeredRps * attained > 0 ? cutAt(100 * attained, cdfFixture(sloMs ?? 100)) : none;
+  return { ...partFixture(key, offeredRps, attained, sloMs ?? 100), sloMs, latencyCdf };
 }
 
 /** GPUs of a kind. */

@@ -19,7 +19,7 @@ describe('writeSweepReport', () => {
   it('writes the report and three files a chart, and leaves nothing half-written', async () => {
     const written = await writeSweepReport(sweepFixture(small), dir);
     expect(written[0]).toBe(join(dir, 'report.html'));
-    expect(written).toHaveLength(1 + 3 * 5);
+    expect(written).toHaveLength(1 + 3 * 4);
     expect(readdirSync(dir).sort()).toEqual(['charts', 'report.html']);
     expect(readdirSync(join(dir, 'charts')).filter((name) => name.startsWith('goodput'))).toEqual([
       'goodput.png',
@@ -41,7 +41,7 @@ describe('writeSweepReport', () => {
     await writeSweepReport(sweepFixture(small), dir);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
     const pictures = [...page.matchAll(/<div class="picture"([^>]*)>/g)].map(([, rest]) => rest);
-    expect(pictures).toHaveLength(5);
+    expect(pictures).toHaveLength(4);
     for (const rest of pictures) expect(rest).toMatch(/ role="img" aria-label="[^"]{20,}"/);
     const scrolling = [...page.matchAll(/<(?:div class="scroll(?:er)?"|pre)([^>]*)>/g)].map(
       ([, rest]) => rest,
@@ -102,7 +102,7 @@ describe('writeSweepReport', () => {
     await writeSweepReport(sweepFixture(small), dir);
     const left = readdirSync(join(dir, 'charts'));
     expect(left.filter((name) => name.includes('fifo'))).toEqual([]);
-    expect(left).toHaveLength(3 * 5 + 1);
+    expect(left).toHaveLength(3 * 4 + 1);
   });
 
   it('does not let the sum of groups hide who is served', async () => {

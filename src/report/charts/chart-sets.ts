@@ -1,5 +1,5 @@
 import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
-import { breakdownsOf } from '../breakdown.js';
+import { breakdownsOf, failingModels } from '../breakdown.js';
 import type { RankedFleet } from '../fleets.js';
 import { hurtModels } from '../hurt-text.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
@@ -9,12 +9,10 @@ import { choiceLabel, finding } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
 import { type Point, ratedPoints } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
-import { breakdownBars } from './breakdown-bars.js';
-import { failureBars } from './failure-bars.js';
 import { gpuHoursChart } from './gpu-hours.js';
 import { gpuTimeline } from './gpu-timeline.js';
-import { heatMap } from './heat-map.js';
-import { type LatencyLine, latencyCdf, percentilesOf, THIS_RUN } from './latency-cdf.js';
+import { type LatencyLine, latencyCdf, THIS_RUN } from './latency-cdf.js';
+import { outcomeBars } from './outcome-bars.js';
 import { overTime, runsOverTime } from './over-time.js';
 import { policyLines } from './policy-lines.js';
 import { policySpread } from './policy-spread.js';
@@ -75,14 +73,13 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
 
 /** Charts of one run. */
 export function runCharts(run: DrawnRun): NamedChart[] {
-  const hurt = run.summary.failures === undefined ? [] : hurtModels(run.summary.by.model, MAX_MODEL_BARS);
-  const failures = hurt.length === 0 ? [] : [{ name: 'failures', spec: failureBars(hurt) }];
+  const { by } = run.summary;
+  // Requests that no GPU executed belong to no kind, so shares by kind would flatter.
+  const breakdowns = breakdownsOf(by).filter(({ name }) => name !== 'kinds');
   return [
-    // Requests that no GPU executed belong to no kind, so shares by kind would flatter.
-    ...breakdownsOf(run.summary.by)
-      .filter(({ name }) => name !== 'kinds')
-      .map((breakdown) => ({ name: breakdown.name, spec: breakdownBars(breakdown) })),
-    ...failures,
+    ...[...breakdowns, failingModels(hurtModels(by.model, MAX_MODEL_BARS)) ?? []]
+      .flat()
+      .map((breakdown) => ({ name: breakdown.name, spec: outcomeBars(breakdown) })),
     ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
     ...timeCharts(run, [runLabel(run)]),
   ];
@@ -102,7 +99,6 @@ function planeCharts(
     ...(ratedPoints(points).length === 0
       ? []
       : [{ name: `goodput${suffix}`, spec: goodputLines(slice, here) }]),
-    ...(slice.series === null ? [] : [{ name: `heat-map${suffix}`, spec: heatMap(slice, here) }]),
   ];
 }
 
@@ -224,7 +220,7 @@ function linesOf(
     .filter(({ key }) => shown.has(key))
     .map((group) => {
       const of = name === '' ? group.key : `${name}, ${group.key}`;
-      return line(of, percentilesOf(group.offeredLatencyMs), group);
+      return line(of, group.latencyCdf, group);
     });
 }
 

@@ -16,7 +16,7 @@ export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
     fill: fleet.meets && !isClairvoyant(fleet) ? STRONG : '#ffffff',
     label: joined(
       String(round3(fleet.gpuHours)),
-      fleet.attainment === null ? 'none offered' : `${formatPercent(fleet.attainment)} in time`,
+      fleet.attainment === null ? 'none offered' : `attainment ${formatPercent(fleet.attainment)}`,
       isClairvoyant(fleet) ? 'hindsight' : '',
     ),
   }));

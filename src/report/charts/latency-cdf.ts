@@ -1,7 +1,6 @@
-import type { LatencyCdf, LatencyMs } from '../../record/results.js';
+import type { LatencyCdf } from '../../record/results.js';
 import { formatMs, formatPercent, formatSlo, significant } from '../../text/numbers.js';
-import { endLabels, seriesEncoding } from './end-labels.js';
-import { type ChartSpec, chart, joined, MUTED, niceTop } from './theme.js';
+import { type ChartSpec, chart, joined, MUTED, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 
 const WIDTH = 540;
 const HEIGHT = 320;
@@ -23,8 +22,8 @@ export interface LatencyLine {
 
 /**
  * Latency by percentile of all offered requests on an axis that gives each further nine the same room (x = 1 / (1 − p),
- * logarithmic), so that the tail is as wide as the rest. A line ends where requests were not answered in time. Lines
- * without a point, whose users fared worst, are only in the subtitle.
+ * logarithmic), so that the tail is as wide as the rest. A line ends at the share that was answered in time: a failed
+ * request has no latency.
  */
 export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, note = ''): ChartSpec {
   const names = lines.map((line) => line.name);
@@ -51,17 +50,15 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
       labelExpr: "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~f')",
     },
   } as const;
-  const style = seriesEncoding('name', names);
-  const heightAt = (ms: number) => heightOf(ms, domain, logarithmic);
-  const ends = names.map((name) => {
-    const last = rows.findLast((row) => row.name === name);
-    return last === undefined ? null : heightAt(last.ms);
-  });
-  const hasNoLine = lines.some(({ cdf, inTime }) => inTime !== null && cdf.ms.length === 0);
+  // A sample of a line that is not there would send readers looking for it.
+  const isDrawn = (_: unknown, rank: number) => lines[rank]!.cdf.ms.length > 0;
+  const style = seriesEncoding('name', names.filter(isDrawn), seriesStyles(names).filter(isDrawn));
+  const ends = lines.some(({ inTime }) => inTime !== null && inTime < 1);
   const heading = {
     title: 'Latency by percentile',
-    subtitle: joined(...lines.map(tailOf), hasNoLine ? 'no line where p50 is never' : '', note),
-    width: WIDTH + (names.length > 1 ? 190 : 60),
+    subtitle: joined(...lines.map(tailOf), ends ? 'a line ends where answers were not in time' : '', note),
+    width: WIDTH + 60,
+    fluid: true,
   };
   return chart(heading, {
     width: WIDTH,
@@ -78,21 +75,8 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
         mark: { type: 'point', filled: true, size: 60, opacity: 1 },
         encoding: { x, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
       },
-      ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
     ],
   });
-}
-
-/** Part of the curve given by headline latencies. */
-export function percentilesOf({ p50, p90, p95, p99, p999, p9999 }: LatencyMs): LatencyCdf {
-  const all = [50, 90, 95, 99, 99.9, 99.99];
-  const ms = [p50, p90, p95, p99, p999, p9999].filter((latency) => latency !== null);
-  return { percentile: all.slice(0, ms.length), ms };
-}
-
-/** Height of a latency as a share of the plot. */
-function heightOf(ms: number, [low = 0, high = 1]: readonly number[], logarithmic: boolean): number {
-  return logarithmic ? Math.log(ms / low) / Math.log(high / low) : (ms - low) / (high - low);
 }
 
 /** Rule with its label above it, where no line can run: later answers are not in time. */
@@ -117,6 +101,5 @@ function tailOf({ name, cdf, inTime }: LatencyLine): string {
   const of = name === THIS_RUN ? '' : `${name}: `;
   if (inTime === null) return `${of}nothing offered`;
   const p99 = cdf.ms[cdf.percentile.indexOf(99)] ?? Number.POSITIVE_INFINITY;
-  const tail = cdf.ms.length === 0 ? 'p50 never' : `p99 ${formatMs(p99)}`;
-  return `${of}${tail}, ${formatPercent(inTime)} in time`;
+  return `${of}p99 ${formatMs(p99)}, ${formatPercent(inTime)} in time`;
 }

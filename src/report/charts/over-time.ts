@@ -7,6 +7,7 @@ import {
   MUTED,
   niceTop,
   STRONG,
+  seriesEncoding,
   seriesStyle,
   WEAK,
   ZOOM_TIME,
@@ -51,7 +52,7 @@ export function overTime(run: DrawnRun, note = ''): ChartSpec {
     ...(note === '' ? [] : [note]),
   ];
   return chart(
-    { title: 'Requests over time', subtitle: subtitle.join(' · '), width: WIDTH + 110 },
+    { title: 'Requests over time', subtitle: subtitle.join(' · '), width: WIDTH + 110, fluid: true },
     { vconcat: panels, spacing: 26, resolve: { scale: { x: 'shared', ...LEGENDS } } },
   );
 }
@@ -76,6 +77,7 @@ export function runsOverTime(
       title: 'Goodput over time',
       subtitle: [...said, `windows of ${[...widths].join(' and ')}`].join(' · '),
       width: WIDTH + 110,
+      fluid: true,
     },
     { width: WIDTH, height: HEIGHT, ...layer, params: [ZOOM_TIME] },
   );
@@ -130,11 +132,7 @@ interface Line {
 /** Lines with a legend above them. `y`: its title and axis. */
 function linesLayer(lines: readonly Line[], y: object, { axis }: TimeAxis): object {
   const names = lines.map(({ name }) => name);
-  const legend = { title: null, orient: 'top', symbolType: 'stroke', symbolSize: 400 };
-  const style = (of: 'color' | 'dash' | 'width') => {
-    const scale = { domain: names, range: lines.map((line) => line[of]) };
-    return { field: 'name', type: 'ordinal', sort: names, legend, scale };
-  };
+  const style = seriesEncoding('name', names, lines, { points: false });
   return {
     data: { values: lines.flatMap(({ name, points }) => points.map((point) => ({ name, ...point }))) },
     mark: { type: 'line', clip: true },

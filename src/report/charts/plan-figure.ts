@@ -75,12 +75,17 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     scale: { domain: names, range: shown.map((verdict) => verdict[part]) },
   });
   const steps = (figure.frontier ?? []).map(({ x, mean }) => ({ x, y: place(mean) }));
-  const heading = { title: figure.title, subtitle: joined(figure.subtitle, note), width: WIDTH + 60 };
+  const heading = {
+    title: figure.title,
+    subtitle: joined(figure.subtitle, note),
+    width: WIDTH + 60,
+    fluid: true,
+  };
   return chart(heading, {
     width: WIDTH,
     height: HEIGHT,
     layer: [
-      ...limitRule(place(limit), figure.limitLabel, y),
+      ...limitRule(place(limit), figure, y),
       ...(answer === null ? [] : answerRule(answer, x)),
       ...(steps.length < 2 ? [] : [frontierLine(steps, { x, y })]),
       {
@@ -97,10 +102,11 @@ export function planFigure(figure: PlanFigure): ChartSpec {
   });
 }
 
-/** Rule with its label right of the plot, where nothing can cross it. */
-function limitRule(at: number, text: string, y: object) {
+/** Rule with its label on the side of the values that meet, which are further right. */
+function limitRule(at: number, { limitLabel: text, atLeast }: PlanFigure, y: object) {
   const data = { values: [{ y: at }] };
-  const label = { type: 'text', align: 'left', baseline: 'middle', x: WIDTH + 6, color: MUTED, text };
+  const side = atLeast ? { baseline: 'bottom', dy: -4 } : { baseline: 'top', dy: 5 };
+  const label = { type: 'text', align: 'left', x: 4, ...side, color: MUTED, text };
   return [
     { data, mark: { type: 'rule', strokeDash: [5, 3], color: INK, strokeWidth: 1.4 }, encoding: { y } },
     { data, mark: label, encoding: { y } },

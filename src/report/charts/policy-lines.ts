@@ -2,19 +2,8 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf } from '../policies/layout.js';
 import { percentWithInterval } from '../statistics.js';
 import { policyStyles } from './policy-style.js';
-import {
-  at,
-  columnLabels,
-  GAP,
-  type LegendEntry,
-  legendRow,
-  placeOf,
-  ROW_WIDTH,
-  SMALL,
-  smallMultiples,
-  xLabels,
-} from './small-multiples.js';
-import { type ChartSpec, chart, GRID } from './theme.js';
+import { columnLabels, GAP, placeOf, ROW_WIDTH, SMALL, smallMultiples, xLabels } from './small-multiples.js';
+import { type ChartSpec, chart, GRID, seriesEncoding } from './theme.js';
 
 const HEIGHT = 190;
 /** Exponent that stretches the axis near the top, where policies differ. */
@@ -25,7 +14,7 @@ const DODGE = 0.035;
 
 /** Goodput as a percentage of the bound: small charts with one line per policy and whiskers for the 95 % interval. */
 export function policyLines(comparison: PolicyComparison, subtitle: string): ChartSpec {
-  const { axes, bounded } = comparison;
+  const { axes, bounded, policies, ours } = comparison;
   const { x } = layoutOf(axes);
   const { labels, title } = xLabels(axes);
   const marks = marksOf(comparison);
@@ -49,26 +38,26 @@ export function policyLines(comparison: PolicyComparison, subtitle: string): Cha
     scale: { type: 'pow', exponent: STRETCH, domain: [0, top], nice: false },
     axis: { title: null, values: TICKS, labelFontSize: SMALL, gridColor: GRID, labelOverlap: false },
   };
-  const asIs = (field: string) => ({ field, type: 'nominal', scale: null, legend: null });
-  const color = asIs('color');
-  const detail = { field: 'order', type: 'ordinal' };
-  const ours = (yes: boolean) => [{ filter: yes ? 'datum.ours' : '!datum.ours' }];
+  const names = policies.map(({ name }) => name);
+  const style = seriesEncoding('policy', names, policyStyles(policies, ours));
+  const color = style('color');
+  const isOurs = (yes: boolean) => [{ filter: yes ? 'datum.ours' : '!datum.ours' }];
   // Later layers are drawn on top.
   const layer = [false, true].flatMap((own) => [
     {
-      transform: ours(own),
+      transform: isOurs(own),
       mark: { type: 'line', strokeWidth: own ? 3 : 1.5 },
-      encoding: { x: xEncoding, y, color, detail, strokeDash: asIs('dash') },
+      encoding: { x: xEncoding, y, color, strokeDash: style('dash') },
     },
     {
-      transform: ours(own),
+      transform: isOurs(own),
       mark: { type: 'rule', strokeWidth: own ? 2 : 1 },
       encoding: { x: xEncoding, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },
     },
     {
-      transform: ours(own),
+      transform: isOurs(own),
       mark: { type: 'point', filled: true, opacity: 1, size: own ? 52 : 30 },
-      encoding: { x: xEncoding, y, color, shape: asIs('shape'), tooltip: { field: 'note' } },
+      encoding: { x: xEncoding, y, color, shape: style('shape'), tooltip: { field: 'note' } },
     },
   ]);
   const width = Math.floor(Math.min(420, (ROW_WIDTH - 40) / columnLabels(axes).length - GAP));
@@ -78,41 +67,17 @@ export function policyLines(comparison: PolicyComparison, subtitle: string): Cha
       subtitle,
       width: ROW_WIDTH,
     },
-    smallMultiples(axes, marks, { width, height: HEIGHT, layer }, legendRow(legendOf(comparison))),
+    smallMultiples(axes, marks, { width, height: HEIGHT, layer }),
   );
-}
-
-function legendOf({ policies, ours }: PolicyComparison): LegendEntry[] {
-  const styles = policyStyles(policies, ours);
-  return policies.map(({ name }, i) => {
-    const { color, dash, shape } = styles[i]!;
-    const own = i === ours;
-    return {
-      label: name,
-      strong: own,
-      sample: (x, y) => [
-        {
-          mark: { type: 'rule', color, strokeDash: dash, strokeWidth: own ? 3 : 1.5 },
-          encoding: { ...at(x, y), x2: { value: x + 36 } },
-        },
-        {
-          mark: { type: 'point', filled: true, opacity: 1, size: own ? 52 : 36, color, shape },
-          encoding: at(x + 18, y),
-        },
-      ],
-    };
-  });
 }
 
 function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
   const { x } = layoutOf(axes);
   const positions = new Map(x?.values.map(({ text }, i) => [text, i]));
-  const styles = policyStyles(policies, ours);
   return cells.flatMap((cell) =>
     cell.results.flatMap((result, i) => {
       if (result === null) return [];
       const { name } = policies[i]!;
-      const { color, dash, shape } = styles[i]!;
       return [
         {
           ...placeOf(axes, cell),
@@ -120,11 +85,8 @@ function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
           share: result.share.mean * 100,
           low: Math.max(0, result.share.low * 100),
           high: Math.min(Math.max(1, result.share.mean), result.share.high) * 100,
-          order: i,
+          policy: name,
           ours: i === ours,
-          color,
-          dash,
-          shape,
           note: `${name}: ${percentWithInterval(result.share)} %, ${cell.label}`,
         },
       ];

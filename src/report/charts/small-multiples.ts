@@ -1,8 +1,7 @@
-import { textWidth } from '../../text/text-width.js';
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import type { MatrixCell } from '../policies/matrix.js';
 import type { Axis } from '../study/axes.js';
-import { INK, MUTED } from './theme.js';
+import { MUTED } from './theme.js';
 
 /** Width of all small charts of a row together, with their axis, px. */
 export const ROW_WIDTH = 940;
@@ -39,80 +38,32 @@ export function xLabels(axes: readonly Axis[]): { readonly labels: string[]; rea
   return { labels: labels.map((label) => label.slice(0, -ending.length)), title: x.title };
 }
 
-/** A legend, then a line of charts for each row with marks: the same `spec` in each, with its own marks. */
+/** A line of charts for each row with marks: the same `spec` in each, with its own marks, under one legend. */
 export function smallMultiples<M extends Place>(
   axes: readonly Axis[],
   marks: readonly M[],
   spec: object,
-  legend: object,
 ): object {
   const columns = columnLabels(axes);
   const rows = [...new Set(marks.map(({ row }) => row))];
+  const shared = { color: 'shared', shape: 'shared', strokeDash: 'shared' };
   return {
     spacing: 20,
-    vconcat: [
-      legend,
-      ...rows.map((row) => ({
-        ...(row === '' ? {} : { title: { text: row, anchor: 'start', fontSize: 13.5, offset: 6 } }),
-        data: { values: marks.filter((mark) => mark.row === row) },
-        spacing: GAP,
-        facet: {
-          column: {
-            field: 'column',
-            type: 'ordinal',
-            sort: columns,
-            title: null,
-            header: { labelColor: MUTED, labelFontSize: 12, labelPadding: 4, labels: columns.length > 1 },
-          },
+    resolve: { scale: shared, legend: shared },
+    vconcat: rows.map((row) => ({
+      ...(row === '' ? {} : { title: { text: row, anchor: 'start', fontSize: 13.5, offset: 6 } }),
+      data: { values: marks.filter((mark) => mark.row === row) },
+      spacing: GAP,
+      facet: {
+        column: {
+          field: 'column',
+          type: 'ordinal',
+          sort: columns,
+          title: null,
+          header: { labelColor: MUTED, labelFontSize: 12, labelPadding: 4, labels: columns.length > 1 },
         },
-        spec,
-      })),
-    ],
-  };
-}
-
-/** One entry of a legend: marks drawn in a box of 36 px by 18 px whose left edge is at x, middle at y, and a text. */
-export interface LegendEntry {
-  readonly label: string;
-  readonly strong?: boolean;
-  sample(x: number, y: number): object[];
-}
-
-const SAMPLE = 44;
-const LINE = 20;
-
-/** A legend over the whole width, in as many lines as it needs. */
-export function legendRow(entries: readonly LegendEntry[]): object {
-  let x = 0;
-  let y = LINE / 2;
-  const layer = entries.flatMap(({ label, strong = false, sample }) => {
-    const width = SAMPLE + textWidth(label, 12, strong) + 22;
-    if (x > 0 && x + width > ROW_WIDTH) {
-      x = 0;
-      y += LINE;
-    }
-    const left = x;
-    x += width;
-    return [
-      ...sample(left, y),
-      {
-        mark: {
-          type: 'text',
-          align: 'left',
-          baseline: 'middle',
-          text: label,
-          color: INK,
-          fontSize: 12,
-          fontWeight: strong ? 600 : 400,
-        },
-        encoding: at(left + SAMPLE, y),
       },
-    ];
-  });
-  return { width: ROW_WIDTH - 40, height: y + LINE / 2, data: { values: [{}] }, layer };
-}
-
-/** Encoding of a place in px. */
-export function at(x: number, y: number) {
-  return { x: { value: x }, y: { value: y } };
+      spec,
+    })),
+  };
 }

@@ -6,9 +6,8 @@ import type { AxisValue } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
-import { endLabels, seriesEncoding } from './end-labels.js';
 import { nameLabels } from './name-labels.js';
-import { type ChartSpec, chart, INK, joined, MUTED, niceTop } from './theme.js';
+import { type ChartSpec, chart, INK, joined, MUTED, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
 
 /** Size of the one panel of goodput, and of those of groups, px. */
@@ -35,7 +34,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   // Groups are not ranked by goodput, but classes are by their weight.
   const ranked = recommendations.filter(({ best }) => best.groups.length === 0 || best.weighted !== null);
   const bests = new Set(ranked.map(({ best }) => best));
-  const { spec, width, hasIntervals } = panel(slice, LARGE, {
+  const { spec, width, fluid, hasIntervals } = panel(slice, LARGE, {
     name: 'goodput',
     // Goodput cannot exceed the offered load, even if the interval of a few seeds does.
     of: ({ weightedGoodputRps, weightedOfferedRps }) =>
@@ -45,7 +44,6 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
       title: `goodput (${isWeighted ? 'weight/s' : 'requests/s'})`,
       scale: { domain: [0, top], nice: false },
     },
-    height: (value) => value / top,
     bests,
     rule: offered === null ? null : { at: offered, text: `offered: ${formatRate(offered)} ${unit}` },
   });
@@ -57,7 +55,8 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
       hasIntervals ? 'bars: 95 % confidence' : '',
       points.some((point) => bests.has(point)) ? `rings: ${bestOf(ranked)}` : '',
     ),
-    width: width + 150,
+    width: width + 70,
+    fluid,
   };
   return chart(heading, spec);
 }
@@ -76,30 +75,31 @@ export function groupLines(slice: Slice, findingText: string): ChartSpec {
       note: ({ groups: own }) =>
         `${formatPercent(own[i]?.attainment?.mean ?? null)}, p99 ${formatMs(own[i]?.p99Ms ?? null)}`,
       y: {
-        title: i % COLUMNS === 0 ? 'answered in time' : null,
+        title: i % COLUMNS === 0 ? 'attainment' : null,
         scale: { domain: [floor, 1 + 0.02 * (1 - floor)], nice: false },
         axis: { format: '~%', values: [0, 1, 2, 3, 4, 5].map((step) => floor + (step * (1 - floor)) / 5) },
       },
-      height: (value) => (value - floor) / (1 - floor),
       bests: new Set(),
       rule: null,
     }),
   );
   const heading = {
-    title: `Share answered in time, by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'}, against ${slice.x.label}`,
+    title: `Attainment by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'} against ${slice.x.label}`,
     subtitle: joined(
       findingText,
       slice.common,
       panels.some(({ hasIntervals }) => hasIntervals) ? 'bars: 95 % confidence' : '',
       floor === 0 ? '' : `axes begin at ${Math.round(100 * floor)} %`,
     ),
-    width: Math.min(COLUMNS, groups.length) * (SMALL.width + 150),
+    width: Math.min(COLUMNS, groups.length) * (SMALL.width + 70),
   };
   const concat = panels.map(({ spec, isEmpty }, i) => ({
     title: { text: titleOf(groups[i]!, isEmpty), anchor: 'start', fontSize: 13, offset: 8 },
     ...spec,
   }));
-  return chart(heading, { columns: COLUMNS, spacing: 34, concat });
+  const shared = { color: 'shared', shape: 'shared', strokeDash: 'shared' };
+  const resolve = { scale: shared, legend: shared };
+  return chart(heading, { columns: COLUMNS, spacing: 34, concat, resolve });
 }
 
 function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
@@ -116,8 +116,6 @@ interface Measure {
   /** Tooltip. */
   note(point: Point): string;
   readonly y: object;
-  /** Height of a value as a share of the panel. */
-  height(value: number): number;
   readonly bests: ReadonlySet<Point>;
   /** A horizontal rule with its label. */
   readonly rule: { readonly at: number; readonly text: string } | null;
@@ -141,11 +139,7 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
   const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
   const place = { x: across, ...(numbers === null && series !== null ? { xOffset } : {}) };
   const y = { field: 'value', type: 'quantitative', ...measure.y };
-  const style = seriesEncoding('series', names);
-  const ends = names.map((name) => {
-    const last = known.findLast((row) => row.series === name);
-    return last === undefined ? null : measure.height(last.value as number);
-  });
+  const style = seriesEncoding('series', names, seriesStyles(names), { title: series?.label ?? null });
   const ring = { type: 'point', filled: false, shape: 'circle', size: 230, strokeWidth: 1.6, color: INK };
   const layer = [
     ...(numbers?.marks ?? []),
@@ -181,9 +175,15 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
       mark: { ...ring, opacity: 1 },
       encoding: { ...place, y },
     },
-    ...(series === null ? [] : endLabels({ names, ends, title: series.label, width, height: size.height })),
   ];
-  return { spec: { width, height: size.height, layer }, width, hasIntervals, isEmpty: known.length === 0 };
+  return {
+    spec: { width, height: size.height, layer },
+    width,
+    // Points next to the axis have fixed places.
+    fluid: slice.offAxis.length === 0,
+    hasIntervals,
+    isEmpty: known.length === 0,
+  };
 }
 
 function rowsOf(slice: Slice, measure: Measure, numbers: AcrossNumbers | null) {

@@ -47,6 +47,31 @@ export function seriesStyle(rank: number): { color: string; dash: number[]; shap
   return { color: cycle(SERIES_COLORS), dash, shape: cycle(SERIES_SHAPES) };
 }
 
+/** Legend above a plot. */
+export const LEGEND = { title: null, orient: 'top', labelLimit: 200 } as const;
+
+/** Encodings of a chart's series by the field that names them; a legend shows several: their points, or else lines. */
+export function seriesEncoding<Style extends object>(
+  field: string,
+  names: readonly string[],
+  styles: readonly Style[],
+  { title = null, points = true }: { readonly title?: string | null; readonly points?: boolean } = {},
+) {
+  const symbol = points
+    ? { symbolSize: 90, symbolStrokeWidth: 0 }
+    : { symbolType: 'stroke', symbolSize: 400 };
+  const legend = names.length > 1 ? { ...LEGEND, ...symbol, title } : null;
+  return (part: keyof Style) => {
+    const scale = { domain: names, range: styles.map((style) => style[part]) };
+    return { field, type: 'nominal', sort: names, scale, legend };
+  };
+}
+
+/** Styles of series without one of their own. */
+export function seriesStyles(series: readonly unknown[]) {
+  return series.map((_, rank) => seriesStyle(rank));
+}
+
 const SUBTITLE_SIZE = 13;
 
 interface Heading {
@@ -55,7 +80,12 @@ interface Heading {
   readonly subtitle: string;
   /** Width of the whole picture, px; the subtitle wraps to it. */
   readonly width: number;
+  /** True if all of its layout follows the width of its plots, so that a page may make them narrower. */
+  readonly fluid?: boolean;
 }
+
+/** Facts about a chart for pages. */
+export type ChartMeta = Pick<Heading, 'subtitle' | 'fluid'>;
 
 /**
  * A whole chart: the shared parts (schema, heading, white ground, quiet axes) and its own. `body` is not typed as
@@ -66,6 +96,7 @@ export function chart(heading: Heading, body: object): ChartSpec {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     // Text for screen readers.
     description: `${heading.title}. ${heading.subtitle}`,
+    usermeta: { subtitle: heading.subtitle, fluid: heading.fluid ?? false },
     background: '#ffffff',
     padding: 14,
     title: {
@@ -77,7 +108,7 @@ export function chart(heading: Heading, body: object): ChartSpec {
     },
     config: CONFIG,
     ...body,
-  } as ChartSpec;
+  } as unknown as ChartSpec;
 }
 
 /** Parts of a subtitle or note; empty ones are left out. */

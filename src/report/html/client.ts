@@ -1,6 +1,6 @@
 /**
- * Script for the reader's browser, once Vega is loaded: each chart's picture is replaced by a live one with tooltips,
- * and tables sort. Without scripts the pictures stay.
+ * Script for the reader's browser, once Vega is loaded: each chart's picture is replaced by a live one with tooltips, as
+ * narrow as the page, and tables sort. Without scripts the pictures stay.
  */
 export const CLIENT = `
 document.documentElement.classList.add('scripted');
@@ -16,9 +16,15 @@ function showTip(handler, event, item, value) {
 for (const figure of document.querySelectorAll('figure[data-chart]')) {
   const spec = JSON.parse(document.getElementById(figure.dataset.chart).textContent);
   const place = figure.querySelector('.interactive');
-  new vega.View(vega.parse(spec), { renderer: 'svg', container: place, hover: true, tooltip: showTip })
-    .runAsync()
-    .then(() => figure.classList.add('live'), () => place.remove());
+  const picture = figure.querySelector('.picture');
+  const spare = picture.parentNode.clientWidth - parseFloat(picture.style.getPropertyValue('--natural'));
+  const view = new vega.View(vega.parse(spec), { renderer: 'svg', container: place, hover: true, tooltip: showTip });
+  const isNarrowed = spare < 0 && spec.usermeta.fluid;
+  if (isNarrowed) view.width(Math.max(200, view.width() + spare));
+  view.runAsync().then(() => {
+    figure.classList.add('live');
+    if (isNarrowed) picture.style.setProperty('--natural', place.querySelector('svg').getAttribute('width') + 'px');
+  }, () => place.remove());
 }
 for (const heading of document.querySelectorAll('.sortable th')) {
   heading.tabIndex = 0;

@@ -2,20 +2,25 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NamedChart } from '../charts/chart-sets.js';
+import type { ChartMeta, ChartSpec } from '../charts/theme.js';
 import { CLIENT } from './client.js';
 import { html, Markup, scriptJson } from './markup.js';
 import { renderSvg, toVega } from './render.js';
 import { STYLE } from './style.js';
 import { termsIn } from './terms.js';
 
-/** A chart in a page, with its picture for readers without scripts. */
+/** A chart in a page without its heading, which wraps, with its picture for readers without scripts. */
 export interface PageChart extends NamedChart {
+  readonly plot: ChartSpec;
   readonly svg: string;
 }
 
 export async function drawCharts(charts: readonly NamedChart[]): Promise<PageChart[]> {
   const drawn: PageChart[] = [];
-  for (const chart of charts) drawn.push({ ...chart, svg: await renderSvg(chart.spec) });
+  for (const chart of charts) {
+    const { title: _, ...plot } = chart.spec;
+    drawn.push({ ...chart, plot: plot as ChartSpec, svg: await renderSvg(plot as ChartSpec) });
+  }
   return drawn;
 }
 
@@ -59,15 +64,18 @@ export function gallery(charts: readonly PageChart[]): Markup {
 }
 
 /** A figure that starts as a picture and becomes live with scripts. It scrolls before it gets unreadable. */
-function figure({ name, spec, svg }: PageChart): Markup {
+function figure({ name, spec, plot, svg }: PageChart): Markup {
   const id = `chart-${name}`;
   const label = spec.description ?? name;
+  const { text } = spec.title as unknown as { readonly text: string };
+  const { subtitle } = spec.usermeta as ChartMeta;
   const width = /<svg[^>]* width="([\d.]+)"/.exec(svg)?.[1] ?? '600';
   return html`<figure data-chart="${id}">
+<figcaption><strong>${text}</strong> ${subtitle}</figcaption>
 <div class="scroller" tabindex="0" role="region" aria-label="Chart: ${name}">
 <div class="picture" role="img" aria-label="${label}" style="--natural:${width}px"><div class="static">${new Markup(ownIds(transparent(svg), id))}</div><div class="interactive"></div></div>
 </div>
-<script type="application/json" id="${id}">${scriptJson({ ...toVega(spec), background: 'transparent' })}</script>
+<script type="application/json" id="${id}">${scriptJson({ ...toVega(plot), background: 'transparent' })}</script>
 </figure>
 `;
 }

@@ -37,6 +37,8 @@ td strong { color: var(--strong); }
 .sortable th[aria-sort]::after { content: " ↑"; }
 .sortable th[aria-sort="descending"]::after { content: " ↓"; }
 figure { margin: 0 0 18px; padding: 6px 10px; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+figcaption { margin: 8px 8px 10px; color: var(--muted); font-size: 14px; max-width: 64em; overflow-wrap: anywhere; }
+figcaption strong { display: block; color: var(--ink); font-size: 17px; }
 figure .picture { filter: var(--chart-filter); }
 figure svg { display: block; margin: 0 auto; width: 100%; height: auto; min-width: min(calc(0.9 * var(--natural)), 900px); max-width: calc(1.35 * var(--natural)); }
 :focus-visible { outline: 2px solid var(--strong); outline-offset: 2px; }

@@ -14,7 +14,7 @@ import {
   formatSlo,
 } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
-import { breakdownsOf, breakdownTable, requestCells } from '../breakdown.js';
+import { breakdownsOf, breakdownTable, failingModels } from '../breakdown.js';
 import { countCell } from '../cells.js';
 import { costText, flappingNote, scalingText } from '../cost-text.js';
 import type { Block, Document, Section } from '../document.js';
@@ -171,24 +171,8 @@ function warnings(run: RunResult | CellResult): Block[] {
 function failureSection({ summary }: RunResult | CellResult): Section[] {
   const { failures, requests, by } = summary;
   const hurt = hurtModels(by.model);
-  if (hurt.length === 0) return [];
-  const present = CAUSES.filter((cause) => hurt.some((model) => (model.failures?.[cause] ?? 0) > 0));
-  const counts = FURTHER_COUNTS.filter((name) => hurt[0]![name] !== undefined);
-  const titles = [
-    ...['requests', ...Object.keys(requestCells(hurt[0]!))],
-    ...[...counts, ...present].map((name) => figureOf(name)!.label),
-  ];
-  const byModel = {
-    columns: [{ title: 'model' }, ...titles.map((title) => ({ title, numeric: true }))],
-    rows: hurt.map((model) => [
-      { text: model.key },
-      countCell(model.requests.offered),
-      ...Object.values(requestCells(model)),
-      ...counts.map((name) => countCell(model[name])),
-      ...present.map((cause) => countCell(model.failures?.[cause])),
-    ]),
-    sortable: true,
-  };
+  const models = failingModels(hurt);
+  if (models === null) return [];
   const byCause = {
     columns: [
       { title: 'cause' },
@@ -210,7 +194,7 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
       only: 'page',
       blocks: [
         ...(failures === undefined ? [] : [{ table: byCause }]),
-        { table: byModel },
+        { table: breakdownTable(models) },
         {
           text: `Models with fewer than ${FEWEST_REQUESTS} requests come last.${more > 0 ? ` ${formatCount(more)} more models had failed requests: run.json lists all.` : ''}`,
           tone: 'small',

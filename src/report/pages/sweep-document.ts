@@ -65,7 +65,7 @@ function readings(results: SweepResults): string {
     ranking === 'score'
       ? `Best: the highest mean ${points[0] === undefined ? 'goodput' : measureOf(points[0])}; a tie differs by less than 0.1 %, or its difference from the best has 0 in its 95 % confidence interval.`
       : 'Cheapest: the lowest price per hour of those that do what is required; if none does, the lowest price per million in time.';
-  return `${best} Attained: share of the offered requests in time. Worst model: the lowest share of any model with at least ${FEWEST_REQUESTS} requests, in the worst run.`;
+  return `${best} Worst model: the lowest attainment of any model with at least ${FEWEST_REQUESTS} requests, in the worst run.`;
 }
 
 /** A column of a table with a row per point. */
@@ -146,9 +146,9 @@ function figureColumns(
       ? []
       : [figure('× default', (point) => numberCell(formatFactor)(gains.get(point) ?? null))]),
     figure('offered', ({ offeredRps }) => estimateCell(withInterval, offeredRps), true),
-    figure('attained', ({ attainment }) => estimateCell(shareWithInterval, attainment)),
+    figure('attainment', ({ attainment }) => estimateCell(shareWithInterval, attainment)),
     ...(some(({ weighted }) => weighted !== null)
-      ? [figure('by weight', (point) => percentCell(scoreOf(point)))]
+      ? [figure('attainment by weight', (point) => percentCell(scoreOf(point)))]
       : []),
     ...(groups.length > 1
       ? groups.flatMap(({ name }, i) => [

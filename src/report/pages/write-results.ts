@@ -16,7 +16,7 @@ import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from '../files.js';
 import type { RankedFleet } from '../fleets.js';
 import { documentPage } from '../html/document-page.js';
 import { drawCharts } from '../html/page.js';
-import { svgToPng } from '../html/render.js';
+import { renderSvg, svgToPng } from '../html/render.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { compareDocument, fleetsDocument } from './compare-document.js';
 import { policiesDocument } from './policies-document.js';
@@ -64,8 +64,9 @@ async function writeReport(
 ): Promise<string[]> {
   const drawn = await drawCharts(charts);
   const files: string[] = [];
-  for (const { name, spec, svg } of drawn) {
+  for (const { name, spec } of drawn) {
     const path = join(dir, CHARTS, name);
+    const svg = await renderSvg(spec);
     const contents = [`${svg}\n`, svgToPng(svg), `${JSON.stringify(spec, null, 2)}\n`];
     for (const [i, ending] of [CHART_ENDINGS.svg, CHART_ENDINGS.png, CHART_ENDINGS.spec].entries()) {
       writeWhole(`${path}${ending}`, contents[i]!);

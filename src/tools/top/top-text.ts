@@ -65,7 +65,7 @@ function requestLines(status: ClusterStatus): string[] {
   );
   return [
     `offered ${formatPerSecond(offeredRps)}, in time ${formatPerSecond(goodputRps)}, ` +
-      `attained ${formatPercent(attainment)}, ${latencies.join(', ')}, unanswered ${formatCount(unanswered)}`,
+      `attainment ${formatPercent(attainment)}, ${latencies.join(', ')}, unanswered ${formatCount(unanswered)}`,
     `since the start: ${outcomes.join(', ')}`,
     `${up.length} of ${all.length} GPUs up, on average ${[...lanes, `memory ${formatPercent(mean(up, used))}`].join(', ')}`,
   ];

@@ -45,7 +45,7 @@ const compare = (...args: string[]) => runCli(['compare', ...args], { cwd: dir }
 test('shows two runs side by side', async () => {
   const { status, stdout, stderr } = await compare('simulated', 'live');
   expect([status, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^live against simulated: SLO attainment 79\.\d % → 6\d\.\d % \(-1\d\.\d pp\)\.$/m);
+  expect(stdout).toMatch(/^live against simulated: attainment 79\.\d % → 6\d\.\d % \(-1\d\.\d pp\)\.$/m);
   expect(stdout).toMatch(/^ +simulated +live +difference +%$/m);
   expect(stdout).toMatch(/^goodput +47\d[.\d]*\/s +39\d[.\d]*\/s +-\d+\.\d\/s +-1\d\.\d %$/m);
 });
@@ -56,7 +56,7 @@ test('--json prints one object, and warnings stay on stderr', async () => {
   expect(runs.map(({ name }: { name: string }) => name)).toEqual(['simulated', 'seed7']);
   expect(warnings).toEqual(['seed7: the seed is 7, that of simulated is 1']);
   expect(stderr).toBe(`warning: ${warnings[0]}\n`);
-  expect(headlines).toMatchObject([{ run: 'seed7', text: expect.stringContaining('SLO attainment') }]);
+  expect(headlines).toMatchObject([{ run: 'seed7', text: expect.stringContaining('attainment') }]);
   expect(figures[0]).toMatchObject({
     name: 'attainment',
     values: [expect.any(Number), expect.any(Number)],
@@ -76,7 +76,7 @@ test('--html writes one file with charts of all runs', async () => {
   expect(status).toBe(0);
   const page = readFileSync(join(dir, 'compared.html'), 'utf8');
   expect(page).toContain('<h1>simulated · live · seed7</h1>');
-  expect(page).toContain('<p>live against simulated: SLO attainment 79');
+  expect(page).toContain('<p>live against simulated: attainment 79');
   expect(page).toContain('chart-latency-cdf');
   expect(page).toContain('chart-goodput-over-time');
   expect(page).toContain('seed7: the seed is 7');
@@ -105,11 +105,11 @@ test('ranks the fleets of a sweep over scalers, and writes a page with their cha
   const { status, stdout, stderr } = await compare('fleets');
   expect([status, stderr]).toEqual([0, '']);
   // A run is an hour, and a GPU costs a quarter per hour.
-  expect(stdout).toBe(`fleet        GPU-hours  cost  attained  99 % in time   frontier
-clairvoyant          4  1.00    99.9 %           yes  hindsight
-reactive             5  1.25    99.2 %           yes        yes
-8 GPUs               8  2.00    99.5 %           yes        yes
-9 GPUs               9  2.25    99.4 %           yes         no
+  expect(stdout).toBe(`fleet        GPU-hours  cost  attainment  99 % in time   frontier
+clairvoyant          4  1.00      99.9 %           yes  hindsight
+reactive             5  1.25      99.2 %           yes        yes
+8 GPUs               8  2.00      99.5 %           yes        yes
+9 GPUs               9  2.25      99.4 %           yes         no
 
 Fewest GPU-hours at 99 % in time: reactive, 5
 37.5 % fewer than the best fixed fleet, 8 GPUs, and 1.25 times those of the plan

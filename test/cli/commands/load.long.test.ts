@@ -269,7 +269,7 @@ workload:
   const [simulated, loaded] = [join(dir, 'simulated'), join(dir, 'loaded')];
   expect((await runCli(['simulate', path, '--quiet', '--out', simulated])).status).toBe(0);
   const { stdout: text } = await runCli(['load', path, '--url', server.url, '--quiet', '--out', loaded]);
-  expect(text).toMatch(/^tenant +offered\/s +in time\/s +attained +p50 +p95 +p99\nothers +0 +0 +– /m);
+  expect(text).toMatch(/^tenant +offered\/s +in time\/s +attainment +p50 +p95 +p99\nothers +0 +0 +– /m);
   expect(text).not.toContain('GPU time');
   const { by } = summarySchema.parse(JSON.parse(readFileSync(join(loaded, 'summary.json'), 'utf8')));
   expect([by.class?.length, by.tenant?.length]).toEqual([2, 2]);

@@ -52,7 +52,7 @@ describe('headlines', () => {
         { attainment: 0.726, goodputRps: 1003, p99: 62.9, interactive: 0.29 },
       ),
     ).toBe(
-      'B against A: SLO attainment 84.1 % → 72.6 % (-11.5 pp); most lost by group interactive: SLO attainment 100 % → 29.0 % (-71.0 pp).',
+      'B against A: attainment 84.1 % → 72.6 % (-11.5 pp); most lost by group interactive: attainment 100 % → 29.0 % (-71.0 pp).',
     );
   });
 
@@ -61,9 +61,7 @@ describe('headlines', () => {
       { models: { low: [10, 100], fell: [100, 100], slipped: [100, 100], rare: [5, 5] } },
       { models: { low: [9, 100], fell: [20, 100], slipped: [89, 100], rare: [0, 5] } },
     );
-    expect(headlines[0]!.text).toContain(
-      '; most lost by model fell: SLO attainment 100 % → 20.0 % (-80.0 pp).',
-    );
+    expect(headlines[0]!.text).toContain('; most lost by model fell: attainment 100 % → 20.0 % (-80.0 pp).');
     const valuesOf = (wanted: string) => figures.find(({ name }) => name === wanted)?.values;
     expect(valuesOf('model.fell.attainment')).toEqual([1, 0.2]);
     expect(valuesOf('modelsHurt')).toEqual([0, 2]);
@@ -81,7 +79,7 @@ describe('headlines', () => {
     const { margins } = figures.find(({ name }) => name === 'group.interactive.attainment')!;
     expect(margins[1]).toBeGreaterThan(0);
     expect(headlines[0]!.text).toMatch(
-      /SLO attainment 90\.0 % → 50\.0 % \(-40\.0 pp ± [\d.]+\); most lost by group interactive: .* \(-40\.0 pp ± [\d.]+\)\.$/,
+      /attainment 90\.0 % → 50\.0 % \(-40\.0 pp ± [\d.]+\); most lost by group interactive: .* \(-40\.0 pp ± [\d.]+\)\.$/,
     );
   });
 

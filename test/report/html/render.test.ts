@@ -19,7 +19,7 @@ describe('renderPng', () => {
   it('has the size of the chart times the scale', async () => {
     const size = (png: Uint8Array) => new DataView(png.buffer, png.byteOffset).getUint32(16);
     const single = size(await renderPng(spec, { scale: 1 }));
-    expect(single).toBeGreaterThan(650);
+    expect(single).toBeGreaterThan(600);
     expect(single).toBeLessThan(800);
     expect(Math.abs(size(await renderPng(spec)) - 2 * single)).toBeLessThanOrEqual(2);
   });

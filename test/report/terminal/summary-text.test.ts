@@ -38,11 +38,11 @@ describe('the text of a run', () => {
     expect(tableIn(table, 'group')).toEqual({
       interactive: {
         ...{ group: 'interactive', SLO: '50 ms', 'offered/s': '198.5', 'in time/s': '57.8' },
-        ...{ attained: '29.1 %', p50: 'never', p95: 'never', p99: 'never' },
+        ...{ attainment: '29.1 %', p50: 'never', p95: 'never', p99: 'never' },
       },
       batch: {
         ...{ group: 'batch', SLO: 'own', 'offered/s': '1,028', 'in time/s': '1,028' },
-        ...{ attained: '100 %', p50: '50.0 ms', p95: '95.0 ms', p99: '99.0 ms' },
+        ...{ attainment: '100 %', p50: '50.0 ms', p95: '95.0 ms', p99: '99.0 ms' },
       },
     });
     expect(summaryText(run)).toBe(`${figures.split('\n\n')[0]}\n`);
@@ -79,7 +79,7 @@ describe('the text of a run', () => {
 describe('the text of a sweep', () => {
   it('has a row for every combination, with its standing and figures', () => {
     const text = summaryText(sweepFixture({ slosMs: [10, 25], aheadMs: [2, 5, 10] }));
-    expect(text).toMatch(/^ +SLO +schedule_ahead +req\/s +× default +attained +worst model +p99$/m);
+    expect(text).toMatch(/^ +SLO +schedule_ahead +req\/s +× default +attainment +worst model +p99$/m);
     expect(text).toMatch(/^10 ms +5 ms +best +364 ± 7\.2 +7\.0× +60\.4 ± 1\.6 % .* never$/m);
     expect(text).toMatch(/^10 ms +10 ms +default +51\.8 ± 1\.5 +1\.00× /m);
     expect(text).toMatch(/^25 ms +5 ms +411 ± /m);

@@ -16,7 +16,7 @@ describe('the state of a cluster', () => {
     expect(`\n${lines(clusterStatus(2, 5), 24).join('\n')}\n`).toMatchInlineSnapshot(`
       "
       ready: escapement on gpu-17, policy clockwork, http://127.0.0.1:8002, up 1:02:03
-      offered 187.4/s, in time 180.2/s, attained 96.2 %, p50 12.5 ms, p95 25.0 ms, p99 never, unanswered 12
+      offered 187.4/s, in time 180.2/s, attainment 96.2 %, p50 12.5 ms, p95 25.0 ms, p99 never, unanswered 12
       since the start: ok 1,234,567, late 12, timeout 345, rejected 6, error 0
       2 of 2 GPUs up, on average EXEC 5.0 %, WEIGHTS 5.0 %, memory 75.0 %
 
@@ -24,12 +24,12 @@ describe('the state of a cluster', () => {
         0  cuda    0.0       5.0  75.0    40  0.25 ms  10.0.0.0:8003  resnet50_0 ×4, LOAD bert
         1  cuda   10.0       5.0  75.0    41  1.25 ms  10.0.0.1:8003  resnet50_1 ×4
 
-      MODEL   COPIES  QUEUED  OFFERED/S  IN TIME/S  ATTAINED      P50      P95      P99  REFUSED    QUEUE     EXEC
-      model0       1       0        100         99    99.0 %  12.5 ms  25.0 ms    never        0  0.00 ms  12.5 ms
-      model1       2       7       49.5       49.5     100 %  12.5 ms  25.0 ms  50.0 ms        0  4.20 ms  12.5 ms
-      model2       3       0         33         33     100 %  12.5 ms  25.0 ms  50.0 ms        0  8.40 ms  12.5 ms
-      model3       1       0       24.8       24.8     100 %  12.5 ms  25.0 ms  50.0 ms        0  12.6 ms  12.5 ms
-      model4       2       0       19.8       19.8     100 %  12.5 ms  25.0 ms  50.0 ms        0  16.8 ms  12.5 ms
+      MODEL   COPIES  QUEUED  OFFERED/S  IN TIME/S  ATTAINMENT      P50      P95      P99  REFUSED    QUEUE     EXEC
+      model0       1       0        100         99      99.0 %  12.5 ms  25.0 ms    never        0  0.00 ms  12.5 ms
+      model1       2       7       49.5       49.5       100 %  12.5 ms  25.0 ms  50.0 ms        0  4.20 ms  12.5 ms
+      model2       3       0         33         33       100 %  12.5 ms  25.0 ms  50.0 ms        0  8.40 ms  12.5 ms
+      model3       1       0       24.8       24.8       100 %  12.5 ms  25.0 ms  50.0 ms        0  12.6 ms  12.5 ms
+      model4       2       0       19.8       19.8       100 %  12.5 ms  25.0 ms  50.0 ms        0  16.8 ms  12.5 ms
       "
     `);
   });
@@ -54,17 +54,17 @@ describe('the state of a cluster', () => {
     const from = shown.findIndex((line) => line.startsWith('CLASS'));
     expect(`\n${shown.slice(from).join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      CLASS      GPU TIME   SHARE  OFFERED/S  IN TIME/S  ATTAINED      P50      P95    P99  REFUSED
-      gold × 10         –  10.0 %        100         60    60.0 %  12.5 ms  25.0 ms  never        0
+      CLASS      GPU TIME   SHARE  OFFERED/S  IN TIME/S  ATTAINMENT      P50      P95    P99  REFUSED
+      gold × 10         –  10.0 %        100         60      60.0 %  12.5 ms  25.0 ms  never        0
 
-      TENANT         GPU TIME   SHARE  BEYOND RATE  BEYOND SHARE  OFFERED/S  IN TIME/S  ATTAINED      P50      P95      P99  REFUSED
-      research         75.0 %  25.0 %           25            10        200        200     100 %  12.5 ms  25.0 ms  50.0 ms        5
-      acme\\u001b[2J    25.0 %  25.0 %           25            10        100         60    60.0 %  12.5 ms  25.0 ms    never        5
-      idle                0 %  50.0 %            –             –          0          0         –  12.5 ms  25.0 ms  50.0 ms        0
-      3 others         75.0 %  25.0 %           25            10        300        300     100 %  12.5 ms  25.0 ms  50.0 ms        5
+      TENANT         GPU TIME   SHARE  BEYOND RATE  BEYOND SHARE  OFFERED/S  IN TIME/S  ATTAINMENT      P50      P95      P99  REFUSED
+      research         75.0 %  25.0 %           25            10        200        200       100 %  12.5 ms  25.0 ms  50.0 ms        5
+      acme\\u001b[2J    25.0 %  25.0 %           25            10        100         60      60.0 %  12.5 ms  25.0 ms    never        5
+      idle                0 %  50.0 %            –             –          0          0           –  12.5 ms  25.0 ms  50.0 ms        0
+      3 others         75.0 %  25.0 %           25            10        300        300       100 %  12.5 ms  25.0 ms  50.0 ms        5
 
-      MODEL   COPIES  QUEUED  OFFERED/S  IN TIME/S  ATTAINED      P50      P95    P99  REFUSED    QUEUE     EXEC
-      model0       1       0        100         99    99.0 %  12.5 ms  25.0 ms  never        0  0.00 ms  12.5 ms
+      MODEL   COPIES  QUEUED  OFFERED/S  IN TIME/S  ATTAINMENT      P50      P95    P99  REFUSED    QUEUE     EXEC
+      model0       1       0        100         99      99.0 %  12.5 ms  25.0 ms  never        0  0.00 ms  12.5 ms
       "
     `);
     expect(lines(clusterStatus(1, 3)).join('')).not.toMatch(/CLASS|TENANT/);
@@ -117,7 +117,7 @@ describe('the state of a cluster', () => {
       by: { model: [modelStatus(0, { ...idle, ...unseen, queued: 0 })] },
       ...{ ...idle, totals: { ok: 0 } },
     });
-    expect(lines(status)[1]).toContain('attained –, p50 –, p95 –, p99 –');
+    expect(lines(status)[1]).toContain('attainment –, p50 –, p95 –, p99 –');
     expect(lines(status).at(-1)).toMatch(/^model0 +1 +0 +0 +0( +–){4} +0( +–){2}$/);
     expect(lines({ ...status, gpus: [], by: { model: [] } })[3]).toBe('0 of 0 GPUs up, on average memory –');
   });
