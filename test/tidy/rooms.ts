@@ -73,7 +73,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_135,
   policies: 7_500,
   record: 4_855,
-  report: 7_385,
+  report: 7_370,
   run: 5_240,
   scalers: 900,
   serve: 3_825,

@@ -6,7 +6,6 @@ import type { AxisValue } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
-import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart, INK, joined, MUTED, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
 
@@ -226,4 +225,15 @@ function defaultRule(value: AxisValue, x: object) {
 function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
   const [low, high] = rangeOf(values.filter(({ isWord }) => !isWord));
   return !value.isWord && value.at >= low && value.at <= high;
+}
+
+/** Width of a character of a label, px. */
+const CHARACTER = 6.4;
+
+/** Orientation of the names along an axis: level if each fits into its place, else slanted. */
+function nameLabels(labels: readonly string[], width: number) {
+  const longest = Math.max(0, ...labels.map((label) => label.length));
+  return longest * CHARACTER <= width / Math.max(1, labels.length)
+    ? { labelAngle: 0 }
+    : { labelAngle: -35, labelAlign: 'right', labelBaseline: 'top' };
 }

@@ -21,7 +21,7 @@ import type { Block, Document, Section } from '../document.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { failuresText, hurtModels, modelsText } from '../hurt-text.js';
 import { quoted } from '../reproduce.js';
-import { commandOf, kindText, runName, whatRepeats } from '../run-kind.js';
+import { commandOf, kindText, runName, WHAT_REPEATS } from '../run-kind.js';
 import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
 import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
@@ -231,6 +231,6 @@ function reproduction(run: RunResult): Block[] {
         ...Object.entries(origin?.environment ?? {}),
       ],
     },
-    { text: whatRepeats(run), tone: 'small' },
+    { text: WHAT_REPEATS[summary.kind], tone: 'small' },
   ];
 }
