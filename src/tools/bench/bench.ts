@@ -1,14 +1,7 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { deviceText } from '../../serve/measure-profile.js';
 import { bottleneckOf } from './bottleneck.js';
-import {
-  type BenchResult,
-  type BenchRun,
-  figure,
-  type MeasuredStage,
-  STAGES,
-  type StageName,
-} from './result.js';
+import { type BenchResult, type BenchRun, STAGES, type StageName, type StageSummary } from './result.js';
 import { type MeasureOptions, measureStages } from './stages.js';
 import { benchSloNs, chosenBatches, enoughClients, type Subject, withCopies } from './subject.js';
 import { GPUS, type Vary } from './vary.js';
@@ -72,17 +65,11 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
 function runOf(
   subject: Subject,
   value: string | null,
-  measured: readonly MeasuredStage[],
+  stages: readonly StageSummary[],
   clients: number,
 ): BenchRun {
   const { models, settings } = subject;
   const batches = chosenBatches(subject);
-  const stages = measured.map(({ p50Ms, p99Ms, throughputRps, ...rest }) => ({
-    ...rest,
-    throughputRps: figure(throughputRps),
-    p50Ms: p50Ms.length === 0 ? null : figure(p50Ms),
-    p99Ms: p99Ms.length === 0 ? null : figure(p99Ms),
-  }));
   return {
     value,
     clients,

@@ -1,27 +1,21 @@
 import type { ArrivalSource } from '../../core/arrivals.js';
 
-interface MixedSourceOptions {
-  readonly clients: number;
-  readonly models: number;
-  readonly sloNs: number;
-}
-
 /**
  * Clients that send the next request as soon as the last one was answered. Requests are to the models in turn, so that a
  * fast model does not get more of them.
  */
 export class MixedSource implements ArrivalSource {
   model = 0;
-  readonly sloNs: number;
   /** Clients that may send, with the earliest time; in order of time. */
   private readonly ready: { readonly user: number; readonly timeNs: number }[];
-  private readonly models: number;
   private isEnded = false;
 
-  constructor({ clients, models, sloNs }: MixedSourceOptions) {
+  constructor(
+    clients: number,
+    private readonly models: number,
+    readonly sloNs: number,
+  ) {
     this.ready = Array.from({ length: clients }, (_, user) => ({ user, timeNs: 0 }));
-    this.models = models;
-    this.sloNs = sloNs;
   }
 
   get timeNs(): number {

@@ -54,11 +54,13 @@ export interface BenchRun {
  */
 export type Bottleneck = 'io' | 'device' | 'between' | 'generator' | 'unclear';
 
-export interface StageSummary extends Omit<MeasuredStage, 'throughputRps' | 'p50Ms' | 'p99Ms'> {
+export interface StageSummary {
+  readonly stage: StageName;
   readonly throughputRps: Figure;
-  /** Null for a bare device: no client waits for an answer. */
+  /** Null for a bare device, like those that follow: no client waits for an answer. */
   readonly p50Ms: Figure | null;
   readonly p99Ms: Figure | null;
+  readonly service: Service | null;
 }
 
 /** A figure over all trials. */
@@ -70,16 +72,6 @@ interface Figure extends Estimate {
 
 export function figure(trials: readonly number[]): Figure {
   return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
-}
-
-/** Measurements of a stage, by trial. */
-export interface MeasuredStage {
-  readonly stage: StageName;
-  readonly throughputRps: readonly number[];
-  /** Empty for a bare device, like `p99Ms`. */
-  readonly p50Ms: readonly number[];
-  readonly p99Ms: readonly number[];
-  readonly service: Service | null;
 }
 
 /** Activity of clients, server and device during the trials. */

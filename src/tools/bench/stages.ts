@@ -9,7 +9,7 @@ import { play } from '../../load/player.js';
 import type { AnswerCount } from '../../record/results.js';
 import { BenchChild, type Role } from './child-process.js';
 import { MixedSource } from './mixed-source.js';
-import { type MeasuredStage, type Protocol, type Service, STAGES, type StageName } from './result.js';
+import { figure, type Protocol, type Service, STAGES, type StageName, type StageSummary } from './result.js';
 import { benchSloNs, chosenBatches, machineOf, type Subject, TENSOR_SEED } from './subject.js';
 import { TrialWindows } from './trial-windows.js';
 import { UsageMeter } from './usage-meter.js';
@@ -28,10 +28,10 @@ export async function measureStages(
   stages: readonly StageName[],
   options: MeasureOptions,
   onStage: (stage: StageName) => void,
-): Promise<MeasuredStage[]> {
+): Promise<StageSummary[]> {
   const server = (instant: boolean) =>
     ({ kind: 'server', gpu: machineOf(subject, instant), settings: subject.settings }) as const;
-  const measured: MeasuredStage[] = [];
+  const measured: StageSummary[] = [];
   for (const stage of stages) {
     onStage(stage);
     measured.push(
@@ -66,14 +66,20 @@ function deviceRole(subject: Subject): Role {
   return { kind: 'device', device: devices[0] as OrtDeviceSpec, models: used };
 }
 
-async function measureDevice(child: BenchChild, { trials, seconds }: MeasureOptions): Promise<MeasuredStage> {
+async function measureDevice(child: BenchChild, { trials, seconds }: MeasureOptions): Promise<StageSummary> {
   await child.trial(warmUpSeconds(seconds));
   const throughputRps: number[] = [];
   for (let trial = 0; trial < trials; trial++) {
     const { requests, tookNs } = await child.trial(seconds);
     throughputRps.push((requests * NS_PER_S) / tookNs);
   }
-  return { stage: 'synthetic', throughputRps, p50Ms: [], p99Ms: [], service: null };
+  return {
+    stage: 'synthetic',
+    throughputRps: figure(throughputRps),
+    p50Ms: null,
+    p99Ms: null,
+    service: null,
+  };
 }
 
 /** Models are loaded before the first trial. */
@@ -98,7 +104,7 @@ export async function loadServer(
   child: BenchChild,
   subject: Subject,
   { protocol, clients, trials, seconds }: MeasureOptions,
-): Promise<MeasuredStage> {
+): Promise<StageSummary> {
   const { models } = subject;
   const warmUpNs = warmUpSeconds(seconds) * NS_PER_S;
   const windows = new TrialWindows(warmUpNs, seconds * NS_PER_S, trials);
@@ -109,7 +115,7 @@ export async function loadServer(
     ...(protocol === 'http' ? { connections: clients } : {}),
   });
   const sloNs = benchSloNs(subject, chosenBatches(subject), clients);
-  const source = new MixedSource({ clients, models: models.length, sloNs });
+  const source = new MixedSource(clients, models.length, sloNs);
   const playing = play({ source, target, observer: windows });
   try {
     const over = Promise.race([windows.over, pause(limitMs)]);
@@ -121,8 +127,9 @@ export async function loadServer(
     const { answers } = await Promise.race([playing, child.death]);
     const results = windows.results();
     if (results === null) throw noAnswers(STAGES[stage], windows.outcomes, limitMs, answers);
-    const { failedShare } = windows;
-    return { stage, ...results, service: { ...service, failedShare } };
+    const { throughputRps, p50Ms, p99Ms } = results;
+    const figures = { throughputRps: figure(throughputRps), p50Ms: figure(p50Ms), p99Ms: figure(p99Ms) };
+    return { stage, ...figures, service: { ...service, failedShare: windows.failedShare } };
   } finally {
     // If the server has died, its requests end at once; closing first would wait for them.
     source.end();

@@ -44,7 +44,8 @@ export function benchText(result: BenchResult, columns: number): string {
   return [
     ...aboutLines(result).flatMap((line) => wrap(line, columns)),
     '',
-    ...(vary === null ? stageTable(runs[0]) : [`by ${keyLabel(vary.key)}:`, '', ...sweepTable(runs)]),
+    ...(vary === null ? [] : [`by ${keyLabel(vary.key)}:`, '']),
+    ...stageTable(result),
     '',
     ...(vary === null ? [] : [...wrap(LEGEND, columns), '']),
     ...bottlenecks.flatMap((line) => wrap(line, columns)),
@@ -69,32 +70,21 @@ function aboutLines({ models, runs, trials, seconds, protocol, device }: BenchRe
   ];
 }
 
-/** Table of the stages of one run. */
-function stageTable(run: BenchRun): string[] {
-  const rows = run.stages.map((stage) => [
-    STAGES[stage.stage],
-    spreadText(stage.throughputRps),
-    meanText(stage.p50Ms),
-    meanText(stage.p99Ms),
-    noteOf(stage, run),
-  ]);
-  return alignColumns([['', 'requests/s', 'p50 ms', 'p99 ms', ''], ...rows], [0, -1]);
-}
-
-/** Table of the varied values, stage by stage. */
-function sweepTable(runs: readonly BenchRun[]): string[] {
+/** Table of the stages, with each value if a key was varied. */
+function stageTable({ runs, vary }: BenchResult): string[] {
+  const varied = (...cells: string[]) => (vary === null ? [] : cells);
   const rows = runs[0].stages.flatMap(({ stage: name }) => {
     const stages = runs.map((run) => stageOf(run, name));
     return stages.map((stage, i) => [
-      i === 0 ? STAGES[name] : '',
-      runs[i].value ?? '',
-      spreadText(stage.throughputRps),
-      formatFactor(stage.throughputRps.mean / stages[0].throughputRps.mean),
-      meanText(stage.p99Ms),
-      noteOf(stage, runs[i]),
+      ...[i === 0 ? STAGES[name] : '', ...varied(runs[i].value ?? ''), spreadText(stage.throughputRps)],
+      ...varied(formatFactor(stage.throughputRps.mean / stages[0].throughputRps.mean)),
+      ...(vary === null ? [meanText(stage.p50Ms)] : []),
+      ...[meanText(stage.p99Ms), noteOf(stage, runs[i])],
     ]);
   });
-  return alignColumns([['', '', 'requests/s', '', 'p99 ms', ''], ...rows], [0, 1, -1]);
+  const median = vary === null ? ['p50 ms'] : [];
+  const header = ['', ...varied(''), 'requests/s', ...varied(''), ...median, 'p99 ms', ''];
+  return alignColumns([header, ...rows], vary === null ? [0, -1] : [0, 1, -1]);
 }
 
 function meanText(figure: StageSummary['p99Ms']): string {

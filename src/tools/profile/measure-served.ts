@@ -77,61 +77,67 @@ const PING_BUDGET_NS = NS_PER_S / 2;
 const LEAST_RUNS = 2;
 
 async function measure(target: LoadTarget, spec: ServedSpec): Promise<ServedMeasurement> {
-  const { model, onProgress } = spec;
+  const { model, onProgress, batchSizes } = spec;
   onProgress?.(0, 'round trip');
   const roundTrip = summarize(await timePings(target));
   const untilNs = monotonicNs() + spec.budgetNs;
-  const [longest = 0, ...others] = model.lengths?.buckets.toReversed() ?? [];
-  // A batch too large at the longest length is not measured at others: all have the same batch sizes.
-  const table = { length: longest, batchSizes: spec.batchSizes, tables: 1 + others.length };
-  const { batches, outputBytes, refused } = await measureTable(target, spec, untilNs, table);
-  const shorter: ServedMeasurement['shorter'][number][] = [];
-  const batchSizes = batches.map(({ batch }) => batch);
-  for (const [i, length] of others.entries()) {
-    const measured = await measureTable(target, spec, untilNs, {
-      length,
-      batchSizes,
-      tables: others.length - i,
-    });
-    shorter.unshift({ length, batches: measured.batches });
+  const lengths = model.lengths?.buckets.toReversed() ?? [0];
+  const tables: Table[] = [];
+  for (const [i, length] of lengths.entries()) {
+    // A batch too large at the longest length is not measured at others: all have the same batch sizes.
+    const sizes = tables[0]?.batches.map(({ batch }) => batch) ?? batchSizes;
+    tables.push(await measureTable(target, spec, untilNs, { length, sizes, left: lengths.length - i }));
   }
+  const [{ batches, outputBytes, refused }, ...others] = tables as [Table, ...Table[]];
+  const shorter = others.toReversed().map(({ length, batches }) => ({ length, batches }));
   return { server: target.name, roundTrip, batches, shorter, outputBytes, refused };
 }
 
-/** Batches of one length. */
-interface TableSpec {
-  /** 0 if inputs have one length. */
+/** Batches of one length; length 0: inputs have one length. */
+interface Table extends Pick<ServedMeasurement, 'batches' | 'outputBytes' | 'refused'> {
   readonly length: number;
-  readonly batchSizes: readonly number[];
-  /** Number of lengths that share the remaining time. */
-  readonly tables: number;
 }
 
+/** `left`: number of lengths that share the remaining time. */
 async function measureTable(
   target: LoadTarget,
-  { model, runs, onProgress, ...spec }: ServedSpec,
+  { model, runs, onProgress, batchSizes }: ServedSpec,
   untilNs: number,
-  { length, batchSizes, tables }: TableSpec,
-): Promise<Pick<ServedMeasurement, 'batches' | 'outputBytes' | 'refused'>> {
+  {
+    length,
+    sizes,
+    left,
+  }: { readonly length: number; readonly sizes: readonly number[]; readonly left: number },
+): Promise<Table> {
   const batches: ServedBatch[] = [];
-  const all = spec.batchSizes.length * (model.lengths?.buckets.length ?? 1);
+  const all = batchSizes.length * (model.lengths?.buckets.length ?? 1);
+  const at = length === 0 ? '' : ` of length ${length}`;
   let bytes = 0;
-  for (const [i, batch] of batchSizes.entries()) {
-    const steps = batchSizes.length * tables - i;
-    const at = length === 0 ? '' : ` of length ${length}`;
+  for (const [i, batch] of sizes.entries()) {
+    const steps = sizes.length * left - i;
     onProgress?.(Math.max(0, 1 - steps / all), `batch size ${batch}${at}`);
     const what = `a request of ${batch === 1 ? '1 row' : `${batch} rows`}${at} to model ${plainLine(model.name)}`;
-    const first = await checkedBytes(target, { index: i, length, rows: batch, what, model });
-    if (typeof first !== 'number') {
-      return { batches, outputBytes: bytes, refused: { batch, ...first } };
+    const { outcome, reply } = await sendOne(target, i, length, what);
+    if (batch > 1 && TOO_LARGE.test(reply.status)) {
+      const answer = [reply.status, reply.message].filter((word) => word !== '').join(': ');
+      return { length, batches, outputBytes: bytes, refused: { batch, answer } };
     }
-    bytes = first;
+    if (outcome !== OUTCOME_OK) throw refused(target, what, reply);
+    try {
+      bytes = outputBytes(reply.outputs?.(), batch, model);
+    } catch (error) {
+      const problem = `${what} with what cannot be used: ${plainLine((error as Error).message)}`;
+      throw new EscapementError('E_SERVER', `${target.name} answers ${problem}`);
+    }
     const leftNs = Math.max(0, untilNs - monotonicNs()) / steps;
     const durationsNs = await timeRuns(() => timeOne(target, i, length, what), runs, leftNs);
     batches.push({ batch, ...summarize(durationsNs) });
   }
-  return { batches, outputBytes: bytes, refused: null };
+  return { length, batches, outputBytes: bytes, refused: null };
 }
+
+/** Answers of servers to a request with more rows than a model takes. */
+const TOO_LARGE = /^(HTTP 400|HTTP 413|HTTP 422|gRPC INVALID_ARGUMENT|gRPC OUT_OF_RANGE)$/;
 
 async function timePings(target: LoadTarget): Promise<number[]> {
   // Opens the connection.
@@ -153,39 +159,6 @@ async function timeRuns(
   while (durationsNs.length < runs) durationsNs.push(await run());
   return durationsNs;
 }
-
-interface FirstRequest {
-  /** Index of the batch size among those of the target. */
-  readonly index: number;
-  /** 0 if inputs have one length. */
-  readonly length: number;
-  readonly rows: number;
-  readonly what: string;
-  readonly model: ServedModel;
-}
-
-/** Sends the first request of a batch size. Returns the output bytes per row, or the server's objection to the size. */
-async function checkedBytes(
-  target: LoadTarget,
-  { index, length, rows, what, model }: FirstRequest,
-): Promise<number | { answer: string }> {
-  const { outcome, reply } = await sendOne(target, index, length, what);
-  if (rows > 1 && TOO_LARGE.test(reply.status))
-    return { answer: [reply.status, reply.message].filter((word) => word !== '').join(': ') };
-  if (outcome !== OUTCOME_OK) throw refused(target, what, reply);
-  try {
-    return outputBytes(reply.outputs?.(), rows, model);
-  } catch (error) {
-    const problem = plainLine((error as Error).message);
-    throw new EscapementError(
-      'E_SERVER',
-      `${target.name} answers ${what} with what cannot be used: ${problem}`,
-    );
-  }
-}
-
-/** Answers of servers to a request with more rows than a model takes. */
-const TOO_LARGE = /^(HTTP 400|HTTP 413|HTTP 422|gRPC INVALID_ARGUMENT|gRPC OUT_OF_RANGE)$/;
 
 /** A duration without the round trip. Positive, as profiles require. */
 export function withoutRoundTrip(durations: Durations, { medianMs }: Durations): Durations {

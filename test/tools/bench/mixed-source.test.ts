@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MixedSource } from '../../../src/tools/bench/mixed-source.js';
 
 it('keeps each client at one request and deals models in turn, whichever is answered first', () => {
-  const source = new MixedSource({ clients: 4, models: 4, sloNs: 1e9 });
+  const source = new MixedSource(4, 4, 1e9);
   const models: number[] = [];
   const send = () => {
     models.push(source.model);

@@ -1,9 +1,10 @@
+import { MIB } from '../../../base/units.js';
 import { formatBytes } from '../../../config/units-text.js';
 import { advise, type Check, type Fix, judge, type Row, untilReboot } from '../check.js';
 import {
   type Answer,
   type GpuFacts,
-  memoryOf,
+  MISSING,
   notReported,
   queryGpus,
   type Run,
@@ -19,52 +20,36 @@ interface Wishes {
 }
 
 /** Checks the NVIDIA driver, and all of its GPUs. */
-export async function gpuChecks({ run, ...wishes }: Wishes & { readonly run: Run }): Promise<Check[]> {
+export async function gpuChecks({
+  run,
+  cacheBytes,
+  cudaWanted,
+}: Wishes & { readonly run: Run }): Promise<Check[]> {
   const answer = await queryGpus(run);
-  const gpus = answer.kind === 'gpus' ? answer.gpus : [];
-  const all = gpus.map((gpu) => ({ ...gpu, cacheBytes: wishes.cacheBytes }));
+  const all = answer.gpus.map((gpu) => ({ ...gpu, cacheBytes }));
   return [
-    ...judge([DRIVER], { answer, cudaWanted: wishes.cudaWanted }),
+    ...judge([DRIVER], { ...answer, cudaWanted }),
     ...(all.length === 0 ? [] : judge(GPU.map(ofAll), all)),
   ];
 }
 
-/** Exit status of nvidia-smi if the driver is not loaded (its manual). */
-const NOT_LOADED = 9;
-
 /** Without a working driver there is nothing else to check. */
-const DRIVER: Row<{ readonly answer: Answer; readonly cudaWanted: boolean }> = {
+const DRIVER: Row<Answer & { readonly cudaWanted: boolean }> = {
   id: 'gpu.driver',
   title: 'NVIDIA driver',
   requiredFor: ['worker'],
   wanted: ({ cudaWanted }) => (cudaWanted ? 'answers, with a GPU' : 'answers, if installed'),
   why: 'If the driver hangs or fails, so does every model on its GPUs.',
-  read: ({ answer, cudaWanted }) => {
-    const hasNone = answer.kind === 'missing' || (answer.kind === 'gpus' && answer.gpus.length === 0);
-    if (hasNone && !cudaWanted) return foundIn(answer);
-    return { ok: !hasNone && answer.kind === 'gpus', found: foundIn(answer), fix: driverFix(answer) };
+  read: ({ gpus, problem, cudaWanted }) => {
+    const [first] = gpus;
+    if (problem !== null)
+      return problem === MISSING && !cudaWanted ? problem.found : { ok: false, ...problem };
+    if (first === undefined)
+      return cudaWanted ? { ok: false, found: 'a driver, but no GPU' } : 'a driver, but no GPU';
+    const names = gpus.map(({ row }) => reported(row, 'name') ?? 'a GPU');
+    return { ok: true, found: `driver ${first.row.driver}, ${counted(names)}` };
   },
 };
-
-function foundIn(answer: Answer): string {
-  switch (answer.kind) {
-    case 'missing':
-      return 'no nvidia-smi: this machine has no NVIDIA driver';
-    case 'timed-out':
-      return `nvidia-smi did not answer within ${answer.limitMs / 1000} s`;
-    case 'failed': {
-      const how = answer.status === null ? '' : ` (exit status ${answer.status})`;
-      return `nvidia-smi failed: ${answer.message || 'no message'}${how}`;
-    }
-    case 'garbage':
-      return answer.line === '' ? 'nvidia-smi printed nothing' : `nvidia-smi printed: ${answer.line}`;
-    case 'gpus': {
-      const [first] = answer.gpus;
-      if (first === undefined) return 'a driver, but no GPU';
-      return `driver ${first.row.driver}, ${counted(answer.gpus.map(({ row }) => reported(row, 'name') ?? 'a GPU'))}`;
-    }
-  }
-}
 
 /** Names in order of first occurrence, each with its number if there are several. */
 function counted(names: readonly string[]): string {
@@ -72,17 +57,6 @@ function counted(names: readonly string[]): string {
   return [...new Set(names)]
     .map((name) => (countOf(name) === 1 ? name : `${countOf(name)} × ${name}`))
     .join(', ');
-}
-
-function driverFix(answer: Answer): Fix | null {
-  if (answer.kind === 'missing') return advise('install the driver: https://www.nvidia.com/drivers');
-  if (answer.kind === 'timed-out')
-    return advise('reboot; if it hangs again, dmesg | grep -i xid shows which GPU fails');
-  if (answer.kind !== 'failed') return null;
-  if (/is not a valid field/.test(answer.message)) return advise('update the driver to 535 or newer');
-  if (/version mismatch/i.test(answer.message))
-    return advise('reboot: the driver was updated while the old one is still loaded');
-  return answer.status === NOT_LOADED ? untilReboot('modprobe nvidia') : null;
 }
 
 interface Gpu extends GpuFacts {
@@ -104,12 +78,10 @@ const GPU: readonly Row<Gpu>[] = [
     requiredFor: ['worker'],
     wanted: 'Enabled',
     why: 'Otherwise the driver shuts the GPU down when its last process ends, forgets its settings, and needs seconds to start the next process.',
-    read: (gpu) => {
-      const found = reported(gpu.row, 'persistence');
-      if (found === null) return notReported(gpu.row, 'persistence');
+    read: reading('persistence', (found, gpu) => {
       const note = 'lost at the next reboot; to keep it, start nvidia-persistenced at boot';
       return { ok: found === 'Enabled', found, fix: { ...setting(gpu, '-pm 1'), note } };
-    },
+    }),
   },
   {
     id: 'gpu.compute-mode',
@@ -117,11 +89,11 @@ const GPU: readonly Row<Gpu>[] = [
     requiredFor: [],
     wanted: 'Exclusive_Process',
     why: 'A second process on the GPU takes turns with the first, and each INFER takes longer than its profile says.',
-    read: (gpu) => {
-      const found = reported(gpu.row, 'computeMode');
-      if (found === null) return notReported(gpu.row, 'computeMode');
-      return { ok: found === 'Exclusive_Process', found, fix: setting(gpu, '-c EXCLUSIVE_PROCESS') };
-    },
+    read: reading('computeMode', (found, gpu) => ({
+      ok: found === 'Exclusive_Process',
+      found,
+      fix: setting(gpu, '-c EXCLUSIVE_PROCESS'),
+    })),
   },
   {
     id: 'gpu.clocks-locked',
@@ -152,9 +124,7 @@ const GPU: readonly Row<Gpu>[] = [
     requiredFor: ['worker'],
     wanted: 'none, or idle, or the applications clocks setting',
     why: 'Throttling makes every INFER longer than its profile says, at unpredictable times.',
-    read: ({ row }) => {
-      const text = reported(row, 'throttle');
-      if (text === null) return notReported(row, 'throttle');
+    read: reading('throttle', (text) => {
       if (!/^0x[0-9a-fA-F]{1,16}$/.test(text)) return `nvidia-smi says: ${text}`;
       const mask = BigInt(text);
       return {
@@ -162,7 +132,7 @@ const GPU: readonly Row<Gpu>[] = [
         found: throttleReasons(mask).join(', ') || 'none',
         fix: advise('improve its cooling, raise its power limit (nvidia-smi -pl), or lock its clocks lower'),
       };
-    },
+    }),
   },
   {
     id: 'gpu.memory',
@@ -172,10 +142,13 @@ const GPU: readonly Row<Gpu>[] = [
     why: 'LOADs planned into memory that is not free fail, and so do the requests that wait for them.',
     read: ({ row, cacheBytes }) => {
       if (reported(row, 'mig') === 'Enabled') return 'divided into MIG instances';
-      const size = memoryOf(row);
-      if (size === null) return notReported(row, 'memoryFreeMib');
-      const found = `${formatBytes(size.freeBytes)} free of ${formatBytes(size.totalBytes)}`;
-      return { ok: cacheBytes === null || size.freeBytes >= cacheBytes, found };
+      const [totalMib, freeMib] = [
+        reportedNumber(row, 'memoryTotalMib'),
+        reportedNumber(row, 'memoryFreeMib'),
+      ];
+      if (totalMib === null || freeMib === null) return notReported(row, 'memoryFreeMib');
+      const found = `${formatBytes(freeMib * MIB)} free of ${formatBytes(totalMib * MIB)}`;
+      return { ok: cacheBytes === null || freeMib * MIB >= cacheBytes, found };
     },
   },
   {
@@ -193,6 +166,17 @@ const GPU: readonly Row<Gpu>[] = [
     },
   },
 ];
+
+/** Judges a field of a GPU; if there is no value, `nvidia-smi` says why. */
+function reading(
+  field: Parameters<typeof reported>[1],
+  judged: (found: string, gpu: Gpu) => ReturnType<Row<Gpu>['read']>,
+): Row<Gpu>['read'] {
+  return (gpu) => {
+    const found = reported(gpu.row, field);
+    return found === null ? notReported(gpu.row, field) : judged(found, gpu);
+  };
+}
 
 /** A check of a GPU as a check of several, which fails if that of any does. */
 function ofAll({ requiredFor, wanted, read, ...row }: Row<Gpu>): Row<readonly Gpu[]> {

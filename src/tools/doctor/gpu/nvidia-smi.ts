@@ -1,4 +1,4 @@
-import { MIB } from '../../../base/units.js';
+import { advise, type Fix, untilReboot } from '../check.js';
 import { runChild } from '../child.js';
 
 /** Runs nvidia-smi with these arguments; never rejects. */
@@ -84,56 +84,67 @@ export interface GpuFacts {
   readonly processes: readonly string[] | null;
 }
 
-export type Answer =
-  | { readonly kind: 'gpus'; readonly gpus: readonly GpuFacts[] }
-  /** Unexpected output; empty if there was none. */
-  | { readonly kind: 'garbage'; readonly line: string }
-  | Exclude<RunOutcome, { kind: 'ok' }>;
+/** GPUs of the driver, or why it does not tell. */
+export interface Answer {
+  readonly gpus: readonly GpuFacts[];
+  readonly problem: Problem | null;
+}
+
+interface Problem {
+  readonly found: string;
+  readonly fix?: Fix | null;
+}
+
+export const MISSING: Problem = {
+  found: 'no nvidia-smi: this machine has no NVIDIA driver',
+  fix: advise('install the driver: https://www.nvidia.com/drivers'),
+};
+/** Exit status of nvidia-smi if the driver is not loaded (its manual). */
+const NOT_LOADED = 9;
+
+function problemOf(outcome: Exclude<RunOutcome, { kind: 'ok' }>): Problem {
+  if (outcome.kind === 'missing') return MISSING;
+  if (outcome.kind === 'timed-out') {
+    const fix = advise('reboot; if it hangs again, dmesg | grep -i xid shows which GPU fails');
+    return { found: `nvidia-smi did not answer within ${outcome.limitMs / 1000} s`, fix };
+  }
+  const { status, message } = outcome;
+  const found = `nvidia-smi failed: ${message || 'no message'}${status === null ? '' : ` (exit status ${status})`}`;
+  if (/is not a valid field/.test(message))
+    return { found, fix: advise('update the driver to 535 or newer') };
+  if (/version mismatch/i.test(message))
+    return { found, fix: advise('reboot: the driver was updated while the old one is still loaded') };
+  return { found, fix: status === NOT_LOADED ? untilReboot('modprobe nvidia') : null };
+}
 
 const CSV = '--format=csv,noheader,nounits';
 
 /** Queries all facts about the machine's GPUs. */
 export async function queryGpus(run: Run): Promise<Answer> {
-  const answer = await askRows(run, Object.keys(FIELDS) as Field[]);
-  if (answer.kind !== 'rows') return answer;
-  if (answer.rows.length === 0) return { kind: 'gpus', gpus: [] };
+  const outcome = await run([`--query-gpu=${Object.values(FIELDS).join(',')}`, CSV]);
+  if (outcome.kind !== 'ok') return { gpus: [], problem: problemOf(outcome) };
+  const rows = rowsIn(outcome.stdout);
+  if (rows === null) {
+    const line = firstLine(outcome.stdout);
+    const found = line === '' ? 'nvidia-smi printed nothing' : `nvidia-smi printed: ${line}`;
+    return { gpus: [], problem: { found } };
+  }
+  if (rows.length === 0) return { gpus: [], problem: null };
   // Its failure costs only the checks that need it.
   const apps = await run(['--query-compute-apps=gpu_uuid,pid,process_name', CSV]);
   const processes = (uuid = '') => (apps.kind === 'ok' ? processesIn(apps.stdout, uuid) : null);
-  return { kind: 'gpus', gpus: answer.rows.map((row) => ({ row, processes: processes(row.uuid) })) };
+  return { gpus: rows.map((row) => ({ row, processes: processes(row.uuid) })), problem: null };
 }
 
-interface GpuMemory {
-  readonly totalBytes: number;
-  readonly freeBytes: number;
-}
-
-/** Null if the GPU has no memory of its own, or no process can have all of it. */
-export function memoryOf(row: Row): GpuMemory | null {
-  const totalMib = reportedNumber(row, 'memoryTotalMib');
-  const freeMib = reportedNumber(row, 'memoryFreeMib');
-  if (totalMib === null || freeMib === null || reported(row, 'mig') === 'Enabled') return null;
-  return { totalBytes: totalMib * MIB, freeBytes: freeMib * MIB };
-}
-
-type Asked = { readonly kind: 'rows'; readonly rows: readonly Row[] } | Exclude<Answer, { kind: 'gpus' }>;
-
-async function askRows(run: Run, fields: readonly Field[]): Promise<Asked> {
-  const outcome = await run([`--query-gpu=${fields.map((field) => FIELDS[field]).join(',')}`, CSV]);
-  return outcome.kind === 'ok' ? rowsIn(outcome.stdout, fields) : outcome;
-}
-
-/** Answer to `--query-gpu` of these fields. */
-function rowsIn(stdout: string, fields: readonly Field[]): Asked {
+/** Answer to `--query-gpu` of all fields; null if it is something else. */
+function rowsIn(stdout: string): Row[] | null {
   const lines = table(stdout);
-  if (lines[0]?.[0]?.startsWith('No devices were found')) return { kind: 'rows', rows: [] };
+  if (lines[0]?.[0]?.startsWith('No devices were found')) return [];
+  const fields = Object.keys(FIELDS) as Field[];
   const isGpu = (values: readonly string[]) =>
     values.length === fields.length && /^\d{1,4}$/.test(values[fields.indexOf('index')] ?? '');
-  if (lines.length === 0 || !lines.every(isGpu)) return { kind: 'garbage', line: firstLine(stdout) };
-  return {
-    kind: 'rows',
-    rows: lines.map((values) => Object.fromEntries(fields.map((field, i) => [field, values[i]]))),
-  };
+  if (lines.length === 0 || !lines.every(isGpu)) return null;
+  return lines.map((values) => Object.fromEntries(fields.map((field, i) => [field, values[i]])));
 }
 
 /** Processes on a GPU in the answer to `--query-compute-apps=gpu_uuid,pid,process_name`. A name may contain commas. */
