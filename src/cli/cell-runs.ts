@@ -12,20 +12,13 @@ import { openProgress, type Progress } from './progress.js';
 import { readAuthority, readSecret } from './token.js';
 import { packageVersion } from './version.js';
 
-type QueueArgs = ValuesOf<typeof queueFlags>;
+type QueueArgs = Omit<ValuesOf<ReturnType<typeof queueFlags>>, 'queue'>;
 type QueueRunner = Awaited<ReturnType<typeof openQueueRunner>>;
 
 interface CellArgs extends QueueArgs {
+  readonly queue: string | undefined;
   readonly threads: number | undefined;
   readonly quiet: boolean;
-}
-
-interface Words {
-  readonly label: string;
-  /** Name for reused cells in the report; absent: not reported. */
-  readonly noun?: string;
-  /** Text about the results that remain after an interruption. */
-  kept(runs: CellRuns): string;
 }
 
 /** Largest number of workers named in a progress line; more are counted. */
@@ -38,6 +31,7 @@ export class CellRuns {
   failed = 0;
   /** 0 until they start. */
   total = 0;
+  private isAbout = false;
   private progress: Progress | undefined;
 
   constructor(
@@ -49,9 +43,10 @@ export class CellRuns {
     private readonly queue: QueueRunner | null,
   ) {}
 
-  /** Announces the work, and expects this many cells. */
-  begin(total: number, said: string): void {
+  /** Announces the work, and expects this many cells, or about as many. */
+  begin(total: number, said: string, isAbout = false): void {
     this.total = total;
+    this.isAbout = isAbout;
     if (!this.quiet) writeErr(said);
     this.progress = openProgress(this.label, this.quiet);
   }
@@ -63,48 +58,51 @@ export class CellRuns {
     else if (found.reused) this.reused++;
   }
 
-  show(note: string, most = 1): void {
+  show(note: string): void {
     const workers = this.queue?.workers ?? [];
     const named =
       workers.length > MOST_NAMED
         ? `, ${plural(workers.length, 'worker')}`
         : workers.map(({ name, cells }) => `, ${name} ${cells}`).join('');
-    this.progress?.update(Math.min(most, this.known / this.total), `${note}${named}`);
+    this.progress?.update(Math.min(this.isAbout ? 0.99 : 1, this.known / this.total), `${note}${named}`);
   }
 
-  stop(): void {
+  /** Ends the display of progress, and returns what a repetition of the command finds in its folder. */
+  stop(noun: string, outDir: string | undefined): string {
     this.progress?.stop();
+    if (outDir === undefined) return 'no run is kept without --out';
+    const of = this.isAbout ? '' : ` of ${this.total}`;
+    return `${this.known - this.failed}${of} ${noun} are kept in ${outDir}; repeat the command to resume`;
   }
 }
 
-/** Runs cells on threads of this machine or on the workers of a queue, with progress, until done or interrupted. */
+/**
+ * Runs cells, kept in `outDir`, on threads of this machine or on the workers of a queue, with progress, until done or
+ * interrupted.
+ */
 export async function runCells<T>(
-  args: CellArgs,
-  { label, noun, kept }: Words,
+  { quiet, threads = usableCores(), queue: server, ...trust }: CellArgs,
+  { label, noun, outDir }: { label: string; noun: 'cells' | 'runs'; outDir: string | undefined },
   work: (runs: CellRuns) => Promise<T>,
 ): Promise<T> {
-  const { quiet, threads = usableCores(), queue: server } = args;
-  const address = server === undefined ? null : await addressOf({ ...args, queue: server });
+  const address = server === undefined ? null : await addressOf({ ...trust, queue: server });
   const queue = address === null ? null : await openQueue(address);
   const openRunner: OpenRunner = (most = threads) => queue ?? threadPool(Math.min(threads, most));
   const runs = new CellRuns(openRunner, address?.shown ?? plural(threads, 'thread'), label, quiet, queue);
+  const stop = () => runs.stop(noun, outDir);
   const all = async () => {
     const result = await work(runs);
-    runs.stop();
+    stop();
     const lines = (queue?.workers ?? []).map(({ name, threads, cells, ranMs }) => {
       const took = `${(ranMs / 1000).toFixed(1)} s of work`;
       return `${name} finished ${plural(cells, 'run')} on ${plural(threads, 'thread')}: ${took}`;
     });
-    if (runs.reused > 0 && noun !== undefined) lines.unshift(`${runs.reused} finished ${noun} were reused`);
+    if (runs.reused > 0) lines.unshift(`${runs.reused} finished ${noun} were reused`);
     if (!quiet) writeErr(lines.map((line) => `${line}\n`).join(''));
     return result;
   };
-  const interrupted = () => {
-    runs.stop();
-    return kept(runs);
-  };
-  return interruptible(all, interrupted, () => queue?.close()).finally(() => {
-    runs.stop();
+  return interruptible(all, stop, () => queue?.close()).finally(() => {
+    stop();
     return queue?.close();
   });
 }

@@ -4,7 +4,7 @@ import { nearest } from '../base/nearest.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
 import { COMMANDS, type Command } from './commands/index.js';
 import { withPlugins } from './common-options.js';
-import { usageError } from './options.js';
+import { fillIn, usageError } from './options.js';
 import { packageVersion } from './version.js';
 
 const ABOUT =
@@ -25,7 +25,7 @@ const STRINGS = {
   'Argument: %s, Given: %s, Choices: %s': '--%s %s: must be one of %s',
   'Not enough arguments following: %s': '--%s needs a value',
   'Did you mean %s?': 'unknown command; did you mean %s?',
-  'Arguments %s and %s are mutually exclusive': '--%s and --%s cannot be combined',
+  'Arguments %s and %s are mutually exclusive': '--%s and --%s cannot be combined: leave one out',
   'Implications failed:': 'missing option:',
 };
 
@@ -45,6 +45,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     const message = error.message
       .replaceAll(/\n\s*/g, ' ')
       .replaceAll(/(\S+) -> (\S+)/g, '--$1 needs --$2')
+      .replaceAll(/ (--\S+ needs --\S+)(?= --)/g, ' $1,')
       .replace(/got (\d+) of \d+$/, (_, got) => help.match(/<[\w.]+>/g)![Number(got)]!);
     throw usageError(`${message}${hintOf(error.message, help)}`);
   }
@@ -63,7 +64,7 @@ export function commandLine(
     .strict()
     .recommendCommands()
     .middleware((parsed) => refuseValuesOfSwitches(words, parsed), true)
-    .middleware(withPlugins)
+    .middleware([fillIn, withPlugins])
     .completion('completion', 'Print the completion script of bash or zsh')
     .version(packageVersion())
     .help()

@@ -1,5 +1,7 @@
 import { dirname, relative } from 'node:path';
+import type { Options } from 'yargs';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
+import { writeOut } from '../text/terminal.js';
 import { choiceOr, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
 
 /** The experiment that a command runs. */
@@ -18,6 +20,11 @@ export const overrideFlags = group('Experiment', {
 /** The flag of every command that prints results: one JSON object, and nothing else on stdout. */
 export const json = toggle('Print one JSON object on stdout and nothing else');
 
+/** Prints a result: with `--json` as one JSON object, else as text. */
+export function print(args: { readonly json: boolean }, value: unknown, text: () => string): void {
+  writeOut(args.json ? `${JSON.stringify(value)}\n` : text());
+}
+
 /** Token for a server, and trust in its certificate, of a client command. */
 export const accessFlags = group('Server', {
   'token-file': text('File with the token that the server requires'),
@@ -25,25 +32,42 @@ export const accessFlags = group('Server', {
   insecure: toggle('Accept any certificate of a TLS server'),
 });
 
-/** Options for cells that run elsewhere. */
-export const queueFlags = group('Queue', {
-  queue: text(
-    'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
-  ),
-  ...queueTrustFlags(),
-});
+/** Flags of `load` about the server. */
+export const loadFlags = {
+  ...group('Server', {
+    url: required(text('http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
+    connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
+    retry: toggle(
+      'Send requests again, within their SLO, that were answered with 503 (gRPC: UNAVAILABLE) or not at all; counted apart',
+    ),
+    payload: text(
+      'Real inputs: a .json, .npy or raw file, or a folder of them (or one folder per model), used in turn',
+    ),
+  }),
+  ...accessFlags,
+};
 
-/** Credentials between a queue server and its clients. */
-export function queueTrustFlags() {
+/** Flags of commands that run many cells. */
+export function cellFlags() {
+  const threads = whole(1, 'Cells to run at the same time', 'one per core');
+  const queue = text(
+    'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
+  );
+  const fresh = toggle('Run again what the folder already holds');
+  return {
+    ...group('Execution', { threads: { ...threads, conflicts: 'queue' }, fresh }),
+    ...queueFlags(queue),
+  };
+}
+
+/** Queue of cells, and credentials for its server. */
+export function queueFlags<Q extends Options>(queue: Q) {
+  const ca = text('Verify a rediss:// server against the authority in this file (PEM)');
+  const password = text('Password for the server, in place of one in the URL');
   return group('Queue', {
-    'queue-ca': {
-      ...text('Verify a rediss:// server against the authority in this file (PEM)'),
-      implies: 'queue',
-    },
-    'queue-password-file': {
-      ...text('Password for the server, in place of one in the URL'),
-      implies: 'queue',
-    },
+    queue,
+    'queue-ca': { ...ca, implies: 'queue' },
+    'queue-password-file': { ...password, implies: 'queue' },
   });
 }
 
@@ -51,27 +75,26 @@ export const quiet = toggle('Show no progress on stderr');
 
 /** Output of a command that runs an experiment once. `out` describes what its folder gets. */
 export function outputFlags(out: string) {
-  // A default would count as given.
-  const describe = 'Write the logs as Parquet, too: typed columns, for pandas';
-  const parquet = { type: 'boolean', implies: 'out', describe } as const;
-  return group('Output', { json, out: text(out), parquet, quiet });
+  const parquet = toggle('Write the logs as Parquet, too: typed columns, for pandas');
+  return group('Output', { json, out: text(out), parquet: { ...parquet, implies: 'out' }, quiet });
 }
 
-/** Output files for CI, of commands that check thresholds. */
-export const ciFlags = group('Checks', {
-  junit: text('Write the checks to this file as JUnit XML, one test case each'),
-  markdown: text('Append a table of the checks to this file, e.g. "$GITHUB_STEP_SUMMARY"'),
-});
+/** Output files for CI, of commands whose checks are given with the flag `of`. */
+export function ciFlags(of: 'threshold' | 'target') {
+  const junit = text('Write the checks to this file as JUnit XML, one test case each');
+  const markdown = text('Append a table of the checks to this file, e.g. "$GITHUB_STEP_SUMMARY"');
+  return group('Checks', { junit: { ...junit, implies: of }, markdown: { ...markdown, implies: of } });
+}
 
 /** Flags of commands that check thresholds. */
 export const thresholdFlags = {
   ...group('Checks', {
     threshold: list(
-      "Exit with code 3 unless this holds, e.g. 'p99<100ms' or 'goodputRps>=500'; latency counts every offered " +
-        'request, and one not answered within its SLO counts as infinitely late',
+      "Exit with code 3 unless this holds, e.g. 'p99<100ms', or of a part 'class.gold.attainment>=99%'; latency counts every " +
+        'offered request, and one not answered within its SLO counts as infinitely late',
     ),
   }),
-  ...ciFlags,
+  ...ciFlags('threshold'),
 };
 
 export const precisionFlag = choiceOr(
@@ -84,9 +107,8 @@ export const precisionFlag = choiceOr(
 export function overridesOf(
   args: ValuesOf<Pick<typeof overrideFlags, 'set' | 'seed'>> & { readonly parquet?: boolean | undefined },
 ): string[] {
-  const { set, seed } = args;
-  const inParquet = args.parquet ? ['output.parquet=true'] : [];
-  return [...set, ...(seed === undefined ? [] : [`seed=${seed}`]), ...inParquet];
+  const seed = args.seed === undefined ? [] : [`seed=${args.seed}`];
+  return [...args.set, ...seed, ...(args.parquet ? ['output.parquet=true'] : [])];
 }
 
 /**

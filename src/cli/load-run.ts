@@ -3,45 +3,49 @@ import type { Experiment } from '../config/experiment.js';
 import { openTarget } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
 import type { PlayCounts } from '../load/player.js';
-import type { LoadTarget, TargetOptions } from '../load/target.js';
+import type { TargetOptions } from '../load/target.js';
+import { figureOf } from '../record/figures.js';
 import { generatorLines } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { type LoadResult, playExperiment } from '../run/load-experiment.js';
 import { plural } from '../text/words.js';
-import type { accessFlags } from './common-options.js';
-import type { ValuesOf } from './options.js';
+import type { loadFlags } from './common-options.js';
+import { usageError, type ValuesOf } from './options.js';
 import { openProgress } from './progress.js';
-import { finishRun, inRunFolder, loadOrigin } from './run-folder.js';
-import type { Checks } from './thresholds.js';
+import { environment, type OutputArgs, originOf, performRun } from './run-folder.js';
+import type { CheckedExperiment } from './thresholds.js';
 import { accessOf } from './token.js';
 
 /** Narrow, to leave room for the status text. */
 const BAR_COLUMNS = 10;
 
-interface LoadArgs extends ValuesOf<typeof accessFlags> {
-  readonly url: string;
-  readonly json: boolean;
-  readonly quiet: boolean;
-  readonly out: string | undefined;
-  readonly connections: number | undefined;
-  readonly retry: boolean;
-  readonly payload: string | undefined;
-}
+type LoadArgs = ValuesOf<typeof loadFlags> & OutputArgs;
 
 /**
  * Plays an experiment against the server of `--url`, with a progress line, and prints its figures. Throws
  * `E_ANSWERS_LOST` and `E_THRESHOLD` last, after everything is written.
  */
-export async function playLoad(experiment: Experiment, checks: Checks, args: LoadArgs): Promise<void> {
+export async function playLoad(checked: CheckedExperiment, args: LoadArgs): Promise<void> {
+  const { experiment, checks } = checked;
+  const unseen = checks.thresholds.find(({ metric }) => figureOf(metric)?.ofScheduler === true);
+  if (unseen !== undefined) {
+    const what = `only the scheduler knows ${unseen.metric}, and load measures as a client`;
+    throw usageError(`--threshold '${unseen.text}': ${what}`);
+  }
   const target = await openTarget(args.url, await targetOptions(experiment, args));
-  try {
-    const { result, report } = await play(experiment, target, checks.percentiles, args);
+  const progress = openProgress('load', args.quiet, BAR_COLUMNS);
+  const onProgress = (fraction: number, { sent, inFlight, ok, late, failed }: PlayCounts) => {
+    const counts = `${sent} sent, ${inFlight} in flight, ${ok} ok, ${late} late, ${failed} failed`;
+    progress.update(fraction, process.stderr.isTTY ? counts : '');
+  };
+  await performRun('load', checked, args, async (options) => {
+    const playing = playExperiment(experiment, target, { ...options, onProgress }).finally(progress.stop);
+    const { result, report } = await playing;
+    const own = { url: target.name, flags: flagsOf(args), environment: environment() };
     // A generator that lags measures itself.
     const lines = [...(target.assumed ?? []), ...generatorLines(result)].map((line) => `load: ${line}`);
-    finishRun('load', { experiment, result, checks }, args, lines, lostText(report, target.name));
-  } finally {
-    target.close();
-  }
+    return { result: { ...result, origin: originOf(own) }, lines, lost: lostText(report, target.name) };
+  }).finally(() => target.close());
 }
 
 /** Flags that repeat the load, as typed. A token comes from a file, so it does not appear here. */
@@ -57,25 +61,6 @@ function flagsOf({ url, ...args }: LoadArgs): string[] {
       return value === true ? [`--${name}`] : [`--${name} ${quoted(String(value))}`];
     }),
   ];
-}
-
-async function play(
-  experiment: Experiment,
-  target: LoadTarget,
-  percentiles: readonly number[],
-  args: LoadArgs,
-): Promise<LoadResult> {
-  const progress = openProgress('load', args.quiet, BAR_COLUMNS);
-  const onProgress = (fraction: number, { sent, inFlight, ok, late, failed }: PlayCounts) => {
-    const counts = `${sent} sent, ${inFlight} in flight, ${ok} ok, ${late} late, ${failed} failed`;
-    progress.update(fraction, process.stderr.isTTY ? counts : '');
-  };
-  const perform = async (outDir: string | undefined) => {
-    const options = { onProgress, percentiles, ...(outDir === undefined ? {} : { outDir }) };
-    const { result, report } = await playExperiment(experiment, target, options);
-    return { result: { ...result, origin: loadOrigin(target.name, flagsOf(args)) }, report };
-  };
-  return inRunFolder(args.out, perform, ({ result }) => result).finally(() => progress.stop());
 }
 
 async function targetOptions(experiment: Experiment, args: LoadArgs): Promise<TargetOptions> {

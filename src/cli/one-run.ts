@@ -4,35 +4,26 @@ import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import { sharesLine } from '../config/tenant-shares.js';
 import { noteLines, noteTexts } from '../record/policy-notes.js';
+import type { RunOrigin } from '../record/results.js';
 import { generatorLines } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import type { Engine, LiveReport } from '../run/engine.js';
-import { type Run, run } from '../run/run.js';
+import { run } from '../run/run.js';
 import { warn, writeErr } from '../text/terminal.js';
 import { distantStartOf } from '../workload/arrivals-source.js';
 import { openProgress } from './progress.js';
-import { finishRun, inRunFolder, liveOrigin, simulatedOrigin } from './run-folder.js';
-import type { Checks } from './thresholds.js';
-
-/** One experiment, its engine, and the conditions on its result. */
-interface OneRun {
-  readonly experiment: Experiment;
-  readonly engine: Engine;
-  readonly checks: Checks;
-}
-
-interface OutputArgs {
-  readonly json: boolean;
-  readonly out: string | undefined;
-  readonly quiet: boolean;
-}
+import { environment, type OutputArgs, originOf, performRun } from './run-folder.js';
+import type { CheckedExperiment } from './thresholds.js';
 
 /** Runs an experiment for a command and prints its figures. Throws `E_THRESHOLD` last, after everything is written. */
 export async function oneRun(
   command: 'run' | 'simulate',
-  { experiment, engine, checks }: OneRun,
-  { json, out, quiet }: OutputArgs,
+  checked: CheckedExperiment,
+  engine: Engine,
+  args: OutputArgs,
 ): Promise<void> {
+  const { experiment } = checked;
+  const { json, out, quiet } = args;
   if (!quiet) {
     const said = [
       // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
@@ -49,22 +40,14 @@ export async function oneRun(
     // Gives Ctrl-C a chance.
     await setImmediate();
   };
-  const perform = async (outDir: string | undefined): Promise<Run> => {
-    const { percentiles } = checks;
-    const options = { onProgress, percentiles, ...(outDir === undefined ? {} : { outDir }) };
-    const { result, live } = await run(experiment, engine, options);
-    const origin = live === null ? simulatedOrigin() : await liveOrigin(experiment);
-    return { result: { ...result, origin }, live };
-  };
-  const { result, live } = await inRunFolder(out, perform, (finished) => finished.result).finally(() =>
-    progress.stop(),
-  );
-  const lines =
-    live === null ? [] : [...generatorLines(result), ...devicesText(live), ...recordingText(live, out)];
-  finishRun(command, { experiment, result, checks }, { json, quiet }, [
-    ...(json ? [`digest ${result.summary.digest}`] : []),
-    ...lines.map((line) => `live: ${line}`),
-  ]);
+  await performRun(command, checked, args, async (options) => {
+    const { result, live } = await run(experiment, engine, { ...options, onProgress }).finally(progress.stop);
+    const lines = live === null ? [] : [...generatorLines(result), ...liveLines(live, out)];
+    return {
+      result: { ...result, origin: live === null ? originOf() : await liveOrigin(experiment) },
+      lines: [...(json ? [`digest ${result.summary.digest}`] : []), ...lines.map((line) => `live: ${line}`)],
+    };
+  });
 }
 
 /** Arrivals files whose times seem to be in a different unit. */
@@ -77,18 +60,27 @@ async function distantStarts({ workloads, files }: Experiment): Promise<string[]
   return (await Promise.all(texts)).flat();
 }
 
-function devicesText({ deviceErrors, journal }: LiveReport): string[] {
-  if (journal === null) return [...deviceErrors];
-  return [...deviceErrors, `replay this run with: escapement replay ${quoted(journal)}`];
+/** Devices, machine and software of a live run. */
+async function liveOrigin({ live: { device }, cluster: { gpus } }: Experiment): Promise<RunOrigin> {
+  if (device === 'simulated') {
+    const devices = `${gpus} simulated GPU${gpus === 1 ? '' : 's'} in real time`;
+    return originOf({ devices, environment: environment() });
+  }
+  const { onnxruntimeVersion } = await import('../live/ort/open-session.js');
+  const software = { ...environment(), onnxruntime: onnxruntimeVersion() };
+  return originOf({ devices: `${gpus} × ${device}`, environment: software });
 }
 
-/** Location of the timeline. Its folder has another name until the run is over. */
-function recordingText({ recording }: LiveReport, out: string | undefined): string[] {
-  if (recording === null) return [];
+/** Problems and files of a live run. The folder of a recording has another name until the run is over. */
+function liveLines({ deviceErrors, journal, recording }: LiveReport, out: string | undefined): string[] {
+  const lines = [...deviceErrors];
+  if (journal !== null) lines.push(`replay this run with: escapement replay ${quoted(journal)}`);
+  if (recording === null) return lines;
   const { file, seconds, dropped, problems } = recording;
   const path = out === undefined ? file : join(out, basename(file));
   const without = dropped === 0 ? '' : `, ${dropped} events dropped`;
   return [
+    ...lines,
     `${seconds.toFixed(1)} s recorded in ${path}${without}`,
     ...problems.map((problem) => `operators are missing for ${problem}`),
   ];

@@ -84,21 +84,22 @@ export function choiceOr<const C extends string>(
   return { ...choice(choices, describe), default: byDefault };
 }
 
-/** An option that may be repeated. */
+/** An option that may be repeated; empty by `fillIn`. */
 export function list(describe: string) {
-  return {
-    type: 'string',
-    array: true,
-    nargs: 1,
-    default: [] as readonly string[],
-    defaultDescription: 'none',
-    describe,
-  } as const;
+  const option = { type: 'string', array: true, nargs: 1, defaultDescription: 'none', describe } as const;
+  return option as typeof option & { readonly default: readonly string[] };
 }
 
-/** An option without a value. */
+/** An option without a value; false by `fillIn`. */
 export function toggle(describe: string) {
-  return { type: 'boolean', default: false, describe } as const;
+  return { type: 'boolean', describe } as { type: 'boolean'; describe: string; default: boolean };
+}
+
+/** Gives lists and toggles their defaults, after the checks: `conflicts` and `implies` would take them as given. */
+export function fillIn(args: Record<string, unknown>, yargs?: object): void {
+  const { array, boolean } = (yargs as { getOptions(): Record<'array' | 'boolean', string[]> }).getOptions();
+  for (const name of array) args[name] ??= [];
+  for (const name of boolean) args[name] ??= false;
 }
 
 /** A required option or argument. */
@@ -111,8 +112,8 @@ export function wholeNumber(given: string, name: string, min: number): number {
   return naming(name, given, wholeOf(min));
 }
 
-/** An optional option; the help explains its absence. */
-function optional<T>(read: Read<T>) {
+/** An optional option read by a function, whose errors need not name it; the help explains its absence. */
+export function optional<T>(read: Read<T>) {
   // yargs makes a list of a repeated option, which is a mistake rather than a choice.
   const coerce = (given: string): T => {
     if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
@@ -123,8 +124,8 @@ function optional<T>(read: Read<T>) {
     ({ type: 'string', requiresArg: true, describe, defaultDescription, coerce }) as const;
 }
 
-/** An option with a default. */
-function withDefault<T>(read: Read<T>) {
+/** An option with a default, read by a function. */
+export function withDefault<T>(read: Read<T>) {
   return (byDefault: string, describe: string) => ({ ...optional(read)(describe), default: byDefault });
 }
 

@@ -1,57 +1,60 @@
-import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EscapementError } from '../base/errors.js';
-import { usageError } from './options.js';
+import { checkAppendable, checkWritable } from '../base/files/output-file.js';
+import type { ciFlags } from './common-options.js';
+import { usageError, type ValuesOf } from './options.js';
 
-/** Files by name of their flag. */
-type Outputs = Readonly<Record<string, string | undefined>>;
+/** Names of files that hold something other than Markdown. */
+const NOT_MARKDOWN = /\.(?:jsonl?|[tc]sv|ya?ml|xml|html|gz)$/i;
 
-/** True if the beginning of a file, or the type by its name, shows that it holds something else. */
-const IS_OTHER = {
-  XML: (start: string) => !start.startsWith('<?xml'),
-  Markdown: (start: string, path: string) =>
-    start.startsWith('{') || /\.(?:jsonl?|[tc]sv|ya?ml|xml|html|gz)$/i.test(path),
-} as const;
-
-/** Throws `E_USAGE` if two outputs are one file, or one is an input of the command. */
-export function checkOutputFlags(outputs: Outputs, inputs: readonly string[]): void {
-  const before: [flag: string, path: string][] = [];
-  for (const [flag, path] of Object.entries(outputs)) {
-    if (path === undefined) continue;
-    if (inputs.some((input) => input !== '-' && isSameFile(input, path))) {
-      throw usage(flag, path, 'is the input of this command; choose another file');
-    }
-    const other = before.find(([, taken]) => isSameFile(taken, path));
-    if (other !== undefined) throw usage(flag, path, `is also the file of --${other[0]}; choose two files`);
-    before.push([flag, path]);
+/** Throws errors of `--junit` and `--markdown` of a command on `file`, before there is anything to lose. */
+export function checkCiFiles({
+  file,
+  junit,
+  markdown,
+}: ValuesOf<ReturnType<typeof ciFlags>> & { readonly file: string }): void {
+  checkOutputFlags({ junit, markdown }, [file]);
+  const other = (kind: string) => `exists and is not ${kind}; choose another name or remove the file`;
+  if (junit !== undefined) {
+    if (!'<?xml'.startsWith(startOf(junit))) throw usage('junit', junit, other('XML'));
+    checkWritable(junit);
+  }
+  if (markdown !== undefined) {
+    const start = startOf(markdown);
+    if (start.startsWith('{') || (start !== '' && NOT_MARKDOWN.test(markdown)))
+      throw usage('markdown', markdown, other('Markdown'));
+    checkAppendable(markdown);
   }
 }
 
-/** Throws `E_USAGE` if the file of a flag exists with other content than `kind`. */
-export function checkHolds(kind: keyof typeof IS_OTHER, flag: string, path: string): void {
-  const start = startOf(path);
-  if (start !== '' && IS_OTHER[kind](start, path))
-    throw usage(flag, path, `exists and is not ${kind}; choose another name or remove the file`);
+/** Throws `E_USAGE` if two outputs, by flag, are one file, or one is an input of the command. */
+export function checkOutputFlags(
+  outputs: Readonly<Record<string, string | undefined>>,
+  inputs: readonly string[],
+): void {
+  const taken = new Map<string, string | null>(inputs.map((input) => [placeOf(input), null]));
+  for (const [flag, path] of Object.entries(outputs)) {
+    if (path === undefined) continue;
+    const other = taken.get(placeOf(path));
+    if (other === null) throw usage(flag, path, 'is the input of this command; choose another file');
+    if (other !== undefined) throw usage(flag, path, `is also the file of --${other}; choose two files`);
+    taken.set(placeOf(path), flag);
+  }
 }
 
-function isSameFile(a: string, b: string): boolean {
-  if (resolve(a) === resolve(b)) return true;
-  const [one, other] = [a, b].map(statOf);
-  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
-}
-
-/** Undefined on a system error, which reading or writing the file will report. */
-function statOf(path: string): Stats | undefined {
+/** Path without links; as given if there is no such file yet. */
+function placeOf(path: string): string {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    return realpathSync(path);
   } catch {
-    return undefined;
+    return resolve(path);
   }
 }
 
 /** First characters of a regular file; empty if it is missing or empty. */
 function startOf(path: string): string {
-  if (!statOf(path)?.isFile()) return '';
+  if (!existsSync(path) || !statSync(path).isFile()) return '';
   const fd = openSync(path, 'r');
   try {
     const bytes = Buffer.alloc(5);

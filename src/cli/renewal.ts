@@ -4,8 +4,8 @@ import { WatchedFiles } from '../base/files/watched-files.js';
 import { checkTls } from '../live/frontend/frontend.js';
 import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificates.js';
 import type { ServerTls } from '../live/wire/credentials.js';
-import type { ValuesOf } from './options.js';
-import type { listenFlags } from './server-options.js';
+
+type Args = Readonly<Record<string, unknown>>;
 
 /** Reports on renewals: the log, and metrics of each certificate. */
 interface Reports {
@@ -13,62 +13,55 @@ interface Reports {
   readonly gauges: CertificateGauges;
 }
 
-/** Reloads certificate and key whenever their files change; logs the new certificate, and each problem once. */
+/** Does as `renew` for certificate and key of a server. */
 export function renewIdentity(
-  { 'tls-cert': cert, 'tls-key': key }: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
+  args: Args,
   tls: ServerTls | null,
   reports: Reports,
-  renew: (tls: ServerTls) => void,
+  apply: (tls: ServerTls) => void,
 ): void {
-  if (tls === null || cert === undefined || key === undefined) return;
-  const contents = { cert: tls.cert, key: tls.key };
-  renewFiles('--tls-cert and --tls-key', 'server', { cert, key }, contents, 'cert', reports, (identity) => {
+  renew('server', { cert: 'tls-cert', key: 'tls-key' }, args, tls, reports, (identity) => {
     checkTls(identity);
-    renew(identity);
+    apply(identity);
   });
 }
 
-/** Does the same for an authority's file given by a flag. `renew` throws if it is unusable. */
-export function renewAuthority(
-  whose: 'worker' | 'controller',
-  path: string | undefined,
-  used: { readonly ca: Buffer } | undefined,
-  reports: Reports,
-  renew: (ca: Buffer) => void,
-): void {
-  if (path === undefined || used === undefined) return;
-  const use = `${whose}_authority` as const;
-  renewFiles(`--${whose}-ca`, use, { ca: path }, { ca: used.ca }, 'ca', reports, ({ ca }) => renew(ca));
-}
-
-function renewFiles<Name extends string>(
-  flags: string,
+/**
+ * Reloads the files that flags name whenever they change, for connections from then on; logs the new certificate, which
+ * is the first of them, and each problem once. `apply` throws if they are unusable.
+ */
+export function renew<Name extends string>(
   use: CertificateUse,
-  paths: Readonly<Record<Name, string>>,
-  contents: Readonly<Record<Name, Buffer>>,
-  certificate: NoInfer<Name>,
+  flags: Readonly<Record<Name, string>>,
+  args: Args,
+  contents: Readonly<Record<NoInfer<Name>, Buffer>> | null | undefined,
   { log, gauges }: Reports,
-  renew: (contents: Readonly<Record<Name, Buffer>>) => void,
+  apply: (contents: Readonly<Record<NoInfer<Name>, Buffer>>) => void,
 ): void {
-  let used = contents[certificate];
+  if (contents === null || contents === undefined) return;
+  const names = Object.keys(flags) as Name[];
+  const pick = <T>(of: (name: Name) => T) =>
+    Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, T>;
+  const shown = names.map((name) => `--${flags[name]}`).join(' and ');
+  let used = contents[names[0]!];
   const uses = (what: string) => {
     gauges.uses(use, used);
-    log.info(facts(used), `${flags}: ${what}`);
+    log.info(facts(used), `${shown}: ${what}`);
   };
   gauges.uses(use, used);
   new WatchedFiles({
-    paths,
-    contents,
+    paths: pick((name) => String(args[flags[name]])),
+    contents: pick((name) => contents[name]),
     use: (now) => {
-      renew(now);
-      used = now[certificate];
+      apply(now);
+      used = now[names[0]!];
       uses('the files have changed; new connections get what they hold now');
     },
     restored: () => uses('the files are well again and hold what is in use'),
     failed: ({ message }) => {
       gauges.failed(use);
       log.error(
-        `${flags}: the files have changed and cannot be used, so the old ones stay in use: ${message}`,
+        `${shown}: the files have changed and cannot be used, so the old ones stay in use: ${message}`,
       );
     },
   });

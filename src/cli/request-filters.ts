@@ -2,19 +2,20 @@ import { nearest } from '../base/nearest.js';
 import { CAUSE_LABELS, CAUSES, type Cause } from '../record/causes.js';
 import { toMs, toSeconds } from '../text/numbers.js';
 import { table } from '../text/table.js';
-import { choice, text, usageError, wholeOr } from './options.js';
+import { choice, text, usageError, whole, wholeOr } from './options.js';
 
 /** Flags that select failed requests. */
 export const FILTERS = ['model', 'class', 'tenant', 'cause'] as const;
 
-/** Options of commands that list failed requests. */
-export function filterOptions(what: string, limit: string) {
+/** Options of commands that list failed requests, or explain one. */
+export function filterOptions(what: string, request: string) {
   return {
+    request: { ...whole(0, `Explain one request: ${request}`), conflicts: [...FILTERS] },
     model: text(`List ${what} of this model only`),
     class: text(`List ${what} of this class only`),
     tenant: text(`List ${what} of this tenant only`),
     cause: choice(CAUSES, 'List requests that failed for this cause only'),
-    limit: wholeOr(1, 20, limit),
+    limit: wholeOr(1, 20, 'Maximum number of requests to list'),
   };
 }
 
@@ -25,31 +26,21 @@ export function filterOf(args: Filters): string | undefined {
   return FILTERS.find((name) => args[name] !== undefined);
 }
 
-/** Throws `E_USAGE` for a class or tenant that a run does not have. */
-export function refuseUnknownFilters(
-  { classes, tenants }: { readonly classes: readonly string[]; readonly tenants: readonly string[] },
-  args: Filters,
+/** Throws `E_USAGE` for a filter by a name that the run does not have. */
+export function refuseUnknown(
+  flag: 'model' | 'class' | 'tenant',
+  { [flag]: given }: Filters,
+  names: readonly string[],
 ): void {
-  for (const [flag, plural, names] of [
-    ['class', 'classes', classes],
-    ['tenant', 'tenants', tenants],
-  ] as const) {
-    const given = args[flag];
-    if (given === undefined || names.includes(given)) continue;
-    const has = names.length === 0 ? `no ${plural}` : `no such ${flag}`;
-    throw usageError(`--${flag} ${given}: the run has ${has}${hintFor(given, names)}`);
-  }
-}
-
-/** Throws `E_USAGE` for a model without requests in the run. */
-export function refuseUnknownModel(names: readonly string[], name?: string): void {
-  if (name === undefined || names.includes(name)) return;
-  throw usageError(`--model ${name}: no model of that name had requests in this run${hintFor(name, names)}`);
-}
-
-function hintFor(name: string, names: readonly string[]): string {
-  const meant = nearest(name, names);
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
+  if (given === undefined || names.includes(given)) return;
+  const meant = nearest(given, names);
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  const none = flag === 'class' ? 'no classes' : 'no tenants';
+  const what =
+    flag === 'model'
+      ? 'no model of that name had requests in this run'
+      : `the run has ${names.length === 0 ? none : `no such ${flag}`}`;
+  throw usageError(`--${flag} ${given}: ${what}${hint}`);
 }
 
 /** A failed request in a list. */

@@ -5,24 +5,17 @@ import { EscapementError } from '../base/errors.js';
 import { makeFolder } from '../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../base/files/output-file.js';
 import { usableCores } from '../base/limits/usable.js';
-import type { Experiment } from '../config/experiment.js';
 import type { RunOrigin, RunResult } from '../record/results.js';
+import { checkThreshold } from '../record/threshold.js';
 import { dropReport } from '../report/files.js';
 import { generatorWarnings } from '../report/generator.js';
 import { runText } from '../report/terminal/run-text.js';
 import { csvText } from '../text/csv.js';
 import { formatRate } from '../text/numbers.js';
-import { warn, writeErr, writeOut } from '../text/terminal.js';
+import { warn, writeErr } from '../text/terminal.js';
+import { print } from './common-options.js';
 import { interruptible } from './interruption.js';
-import {
-  type Checks,
-  casesJson,
-  casesOf,
-  casesText,
-  missedText,
-  refuseMissed,
-  writeCiFiles,
-} from './thresholds.js';
+import { type CheckedExperiment, casesJson, casesText, missedText, writeCiFiles } from './thresholds.js';
 import { packageVersion } from './version.js';
 
 /** All files that `--out` of a run may contain in addition to its report. */
@@ -39,19 +32,18 @@ const RUN_FILES = [
  * Runs `work` with a folder for its logs, adds the results and moves everything to `out`, replacing an earlier run.
  * Without `out` nothing is written.
  */
-export async function inRunFolder<T>(
+async function inRunFolder(
   out: string | undefined,
-  work: (outDir: string | undefined) => Promise<T>,
-  resultOf: (finished: T) => RunResult,
-): Promise<T> {
+  work: (outDir: string | undefined) => Promise<Performed>,
+): Promise<Performed> {
   if (out === undefined) return work(undefined);
   const finished = await withStagedFolder(out, RUN_FILES, async (stage) => {
-    const made = await work(stage);
-    const result = resultOf(made);
+    const performed = await work(stage);
+    const { result } = performed;
     writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
     writeWhole(join(stage, 'windows.csv'), windowsCsv(result));
     writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
-    return made;
+    return performed;
   });
   dropReport(out);
   return finished;
@@ -110,64 +102,59 @@ export function windowsCsv({ windows, events = [] }: Pick<RunResult, 'windows' |
   return csvText([...Object.keys(windows[0]!).map(windowColumn), 'events'], rows);
 }
 
-/** Facts that a simulated run depends on besides its experiment. */
-export function simulatedOrigin(): RunOrigin {
-  return { escapement: packageVersion() };
+/** Facts that a run depends on besides its experiment: this version, and its `own`. */
+export function originOf(own: Omit<RunOrigin, 'escapement'> = {}): RunOrigin {
+  return { escapement: packageVersion(), ...own };
 }
 
-/** Facts that a live run depends on besides its experiment: devices, machine and software. */
-export async function liveOrigin({ live, cluster }: Experiment): Promise<RunOrigin> {
-  const { device } = live;
-  const real = device !== 'simulated';
-  const gpus = `${cluster.gpus} simulated GPU${cluster.gpus === 1 ? '' : 's'} in real time`;
-  return {
-    escapement: packageVersion(),
-    devices: real ? `${cluster.gpus} × ${device}` : gpus,
-    environment: {
-      ...environment(),
-      ...(real ? { onnxruntime: (await import('../live/ort/open-session.js')).onnxruntimeVersion() } : {}),
-    },
-  };
-}
-
-/** Facts that a load depends on besides its experiment: the server, and the flags. */
-export function loadOrigin(url: string, flags: readonly string[]): RunOrigin {
-  return { escapement: packageVersion(), url, flags, environment: environment() };
-}
-
-function environment(): Readonly<Record<string, string>> {
+/** Machine and software of a run in real time. */
+export function environment(): Readonly<Record<string, string>> {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
   return { Node: process.versions.node, Machine: `${usableCores()} × ${model}` };
 }
 
-/** A finished run, and the conditions on its result. */
-interface FinishedRun {
-  readonly experiment: Pick<Experiment, 'name'>;
+/** Flags of a command that runs one experiment. */
+export interface OutputArgs {
+  readonly json: boolean;
+  readonly out: string | undefined;
+  readonly quiet: boolean;
+}
+
+/** A finished run, and lines about it for stderr. */
+interface Performed {
   readonly result: RunResult;
-  readonly checks: Checks;
+  readonly lines: readonly string[];
+  /** Requests without an answer; empty if there are none. */
+  readonly lost?: string;
 }
 
 /**
- * Prints the figures of a run, and `lines` about it on stderr, and writes the files for CI. Throws `E_ANSWERS_LOST` if
- * requests were `lost`, and `E_THRESHOLD`.
+ * Runs an experiment into the folder of `--out`, prints its figures, and writes the files for CI. Throws
+ * `E_ANSWERS_LOST` and `E_THRESHOLD` last, after everything is written.
  */
-export function finishRun(
+export async function performRun(
   command: string,
-  { experiment, result, checks }: FinishedRun,
-  { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
-  lines: readonly string[],
-  lost = '',
-): void {
+  { experiment, checks }: CheckedExperiment,
+  { json, out, quiet }: OutputArgs,
+  perform: (options: { readonly percentiles: readonly number[]; outDir?: string }) => Promise<Performed>,
+): Promise<void> {
+  const { percentiles } = checks;
+  const {
+    result,
+    lines,
+    lost = '',
+  } = await inRunFolder(out, (outDir) =>
+    perform({ percentiles, ...(outDir === undefined ? {} : { outDir }) }),
+  );
   warnIfEmpty(result);
-  const cases = casesOf(checks, result);
-  if (json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else writeOut(runText(result) + casesText(cases));
+  const cases = checks.thresholds.map((each) => ({ run: '', ...checkThreshold(each, result.summary) }));
+  print({ json }, { ...result.summary, ...casesJson(cases) }, () => runText(result) + casesText(cases));
   if (!quiet) writeErr(lines.map((line) => `${line}\n`).join(''));
   warn(generatorWarnings(result));
   writeCiFiles(checks, command, experiment.name, cases);
-  const missed = missedText(cases);
-  if (lost !== '') throw new EscapementError('E_ANSWERS_LOST', missed === '' ? lost : `${lost}; ${missed}`);
-  refuseMissed(cases);
+  const problems = [lost, missedText(cases)].filter((text) => text !== '');
+  if (problems.length === 0) return;
+  throw new EscapementError(lost === '' ? 'E_THRESHOLD' : 'E_ANSWERS_LOST', problems.join('; '));
 }
 
 /** Warns on stderr if a run had no request to measure: rates of 0 look like a failure of the server. */

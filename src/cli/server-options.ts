@@ -21,6 +21,7 @@ import {
   toggle,
   wholeOr,
   wholeOrOff,
+  withDefault,
 } from './options.js';
 
 const LOCAL_HOST = '127.0.0.1';
@@ -52,7 +53,10 @@ export const machineFlags = group('Models and GPUs', {
   memory: size("Size of each GPU's weights cache", '8GiB, or what runtime.memoryReserve leaves'),
   'page-size': sizeOr('16MiB', 'Size of a page of the weights cache'),
   copies: wholeOr(1, 1, 'Copies of each profile that a simulated device serves'),
-  'time-scale': textOr('1', 'Factor by which a simulated device is slower; 0: it takes no time'),
+  'time-scale': withDefault(timeScaleOf)(
+    '1',
+    'Factor by which a simulated device is slower; 0: it takes no time',
+  ),
 });
 
 /** Selection of the repository's models that a server runs. */
@@ -154,3 +158,9 @@ export const serverFlags = {
     'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep, oldest deleted first; off: keep all'),
   }),
 };
+
+function timeScaleOf(given: string): number {
+  const scale = given.trim() === '' ? Number.NaN : Number(given);
+  if (scale >= 0 && Number.isFinite(scale)) return scale;
+  throw new Error('must be a number, at least 0');
+}

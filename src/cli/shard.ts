@@ -2,16 +2,13 @@ import { EscapementError } from '../base/errors.js';
 import type { SweepQuestion } from '../run/sweep/plan-sweep.js';
 import type { SweepStatus } from '../run/sweep/sweep-experiment.js';
 import type { Shard } from '../run/sweep/units.js';
-import { writeOut } from '../text/terminal.js';
 import { plural } from '../text/words.js';
-import type { CellRuns, runCells } from './cell-runs.js';
+import type { runCells } from './cell-runs.js';
+import { print } from './common-options.js';
 import { usageError, wholeNumber } from './options.js';
 
-interface Sweep extends SweepQuestion {
+export interface ShardedSweep extends SweepQuestion {
   readonly outDir: string;
-}
-
-export interface ShardedSweep extends Sweep {
   readonly threads: number;
   readonly fresh: boolean;
 }
@@ -71,9 +68,8 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, args: ShardArg
   const { outDir, threads } = sweep;
   const name = `${shard.index}/${shard.count}`;
   const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
-  const kept = ({ known, total }: CellRuns) =>
-    `${known - failed.length} of the ${total} runs of this shard are kept in ${outDir}; repeat the command to resume`;
-  const { status, reused, total } = await runCells(args, { label: `shard ${name}`, kept }, async (runs) => {
+  const words = { label: `shard ${name}`, noun: 'runs', outDir } as const;
+  const { status, reused, total } = await runCells(args, words, async (runs) => {
     const status = await sweepShard({
       ...{ ...sweep, shard, openRunner: runs.openRunner },
       onPlan: ({ length }) =>
@@ -86,24 +82,21 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, args: ShardArg
     });
     return { status, reused: runs.reused, total: runs.total };
   });
-  if (args.json) writeOut(`${JSON.stringify({ shard: name, runs: total, reused, failed, ...status })}\n`);
-  else {
+  print(args, { shard: name, runs: total, reused, failed, ...status }, () => {
     const failures = failed.map(({ id, code, message }) => `failed: ${id}: ${code}: ${message}\n`).join('');
     const mine = `shard ${name}: ${plural(total, 'run')}, ${reused} of them finished before\n`;
-    writeOut(`${mine}${failures}${statusText(status, outDir)}`);
-  }
+    return `${mine}${failures}${statusText(status, outDir)}`;
+  });
   if (failed.length === 0) return;
-  throw new EscapementError(
-    'E_CELLS_FAILED',
-    `${failed.length} of ${plural(total, 'run')} of this shard failed`,
-  );
+  const what = `${failed.length} of ${plural(total, 'run')} of this shard failed`;
+  throw new EscapementError('E_CELLS_FAILED', what);
 }
 
 /** `sweep --status`: number of finished cells. */
-export async function printStatus(sweep: Sweep, json: boolean): Promise<void> {
+export async function printStatus(sweep: ShardedSweep, args: ShardArgs): Promise<void> {
   const { sweepStatus } = await import('../run/sweep/sweep-experiment.js');
   const status = await sweepStatus(sweep);
-  writeOut(json ? `${JSON.stringify(status)}\n` : statusText(status, sweep.outDir));
+  print(args, status, () => statusText(status, sweep.outDir));
 }
 
 function statusText({ cells, bounds }: SweepStatus, outDir: string): string {

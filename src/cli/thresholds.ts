@@ -1,20 +1,19 @@
-import { EscapementError } from '../base/errors.js';
-import { appendText, checkAppendable, checkWritable, writeWhole } from '../base/files/output-file.js';
+import { appendText, writeWhole } from '../base/files/output-file.js';
 import type { Experiment } from '../config/experiment.js';
+import { loadExperiment } from '../config/load.js';
 import { partNames } from '../config/part-names.js';
-import { figureOf, percentilesOf } from '../record/figures.js';
-import type { RunResult } from '../record/results.js';
-import { checkThreshold, parseThreshold, refuseUnknownParts, type Threshold } from '../record/threshold.js';
+import { percentilesOf } from '../record/figures.js';
+import { parseThreshold, refuseUnknownParts, type Threshold } from '../record/threshold.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
 import { junitXml } from '../report/thresholds/junit.js';
 import { thresholdsMarkdown } from '../report/thresholds/markdown.js';
 import { thresholdLines } from '../report/thresholds/text.js';
 import { plural } from '../text/words.js';
-import type { ciFlags } from './common-options.js';
-import { usageError, type ValuesOf } from './options.js';
-import { checkHolds, checkOutputFlags } from './output-flags.js';
+import { type ciFlags, type overrideFlags, overridesOf } from './common-options.js';
+import type { ValuesOf } from './options.js';
+import { checkCiFiles } from './output-flags.js';
 
-type CiFiles = ValuesOf<typeof ciFlags>;
+type CiFiles = ValuesOf<ReturnType<typeof ciFlags>>;
 
 /** Checks of a command after its runs. */
 export interface Checks extends CiFiles {
@@ -23,44 +22,37 @@ export interface Checks extends CiFiles {
   readonly percentiles: readonly number[];
 }
 
+interface CheckArgs extends CiFiles {
+  readonly file: string;
+  readonly threshold: readonly string[];
+}
+
 /** Reads the flags of a command on a file. Throws `E_USAGE`, and `E_FILE_WRITE` before there is anything to lose. */
-export function readChecks(
-  flags: CiFiles & { readonly file: string; readonly threshold: readonly string[] },
-): Checks {
-  const thresholds = flags.threshold.map(parseThreshold);
-  checkOutputFlags({ junit: flags.junit, markdown: flags.markdown }, [flags.file]);
-  checkCiFiles(flags, thresholds.length, 'threshold');
-  const { junit, markdown } = flags;
-  return { thresholds, percentiles: percentilesOf(thresholds.map(({ metric }) => metric)), junit, markdown };
+export function readChecks({ file, threshold, junit, markdown }: CheckArgs): Checks {
+  const thresholds = threshold.map(parseThreshold);
+  checkCiFiles({ file, junit, markdown });
+  const percentiles = percentilesOf(thresholds.map(({ metric }) => metric));
+  return { thresholds, percentiles, junit, markdown };
 }
 
-/** Throws `E_USAGE` for a threshold that a client cannot check, before the run. */
-export function refuseUnseen({ thresholds }: Checks): void {
-  const unseen = thresholds.find(({ metric }) => figureOf(metric)?.ofScheduler === true);
-  if (unseen === undefined) return;
-  throw usageError(
-    `--threshold '${unseen.text}': only the scheduler knows ${unseen.metric}, and load measures as a client`,
-  );
+/** Experiment that a command runs, and its checks. */
+export interface CheckedExperiment {
+  readonly experiment: Experiment;
+  readonly checks: Checks;
 }
 
-/** Throws `E_USAGE` for a threshold on a part that the experiment does not have, before the run. */
-export function refuseUnknown({ thresholds }: Checks, experiment: Experiment): void {
-  refuseUnknownParts(thresholds, [partNames(experiment)], 'threshold');
-}
-
-/** Throws errors of `--junit` and `--markdown`; `count`: number of flags that produce their content. */
-export function checkCiFiles({ junit, markdown }: CiFiles, count: number, flag: string): void {
-  const given = junit !== undefined ? 'junit' : markdown !== undefined ? 'markdown' : null;
-  if (count === 0 && given !== null) throw usageError(`--${given} requires --${flag}`);
-  if (junit !== undefined) checkHolds('XML', 'junit', junit);
-  if (markdown !== undefined) checkHolds('Markdown', 'markdown', markdown);
-  if (junit !== undefined) checkWritable(junit);
-  if (markdown !== undefined) checkAppendable(markdown);
-}
-
-/** Checks the thresholds of a single run. */
-export function casesOf({ thresholds }: Checks, { summary }: Pick<RunResult, 'summary'>): ThresholdCase[] {
-  return thresholds.map((threshold) => ({ run: '', ...checkThreshold(threshold, summary) }));
+/**
+ * Experiment of a command with the overrides of its flags, and those of the environment. Throws coded errors of both,
+ * also for a threshold on a part that the experiment does not have.
+ */
+export async function openChecked(
+  args: CheckArgs & ValuesOf<typeof overrideFlags>,
+  environment: Parameters<typeof loadExperiment>[3] = [],
+): Promise<CheckedExperiment> {
+  const checks = readChecks(args);
+  const experiment = await loadExperiment(args.file, overridesOf(args), [], environment);
+  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
+  return { experiment, checks };
 }
 
 /** Writes the files requested by the flags. Throws `E_FILE_WRITE`. */
@@ -93,18 +85,8 @@ export function casesJson(cases: readonly ThresholdCase[]): {
 /** Missed thresholds, on one line; empty if there are none. */
 export function missedText(cases: readonly ThresholdCase[]): string {
   const missed = cases.filter(({ ok }) => !ok);
-  const [first] = missed;
-  if (first === undefined) return '';
-  const runs = new Set(missed.map(({ run }) => run)).size;
-  if (first.run !== '') {
-    const texts = [...new Set(missed.map(({ threshold }) => threshold))];
-    return `${texts.join(', ')}: missed in ${plural(runs, 'run')}`;
-  }
-  return missed.map(({ threshold, measured }) => `${threshold}: ${measured}`).join('; ');
-}
-
-/** Throws `E_THRESHOLD` if a threshold was missed. */
-export function refuseMissed(cases: readonly ThresholdCase[]): void {
-  const missed = missedText(cases);
-  if (missed !== '') throw new EscapementError('E_THRESHOLD', missed);
+  if (missed.every(({ run }) => run === ''))
+    return missed.map(({ threshold, measured }) => `${threshold}: ${measured}`).join('; ');
+  const texts = [...new Set(missed.map(({ threshold }) => threshold))];
+  return `${texts.join(', ')}: missed in ${plural(new Set(missed.map(({ run }) => run)).size, 'run')}`;
 }

@@ -160,7 +160,9 @@ export const boundFiguresSchema = z.object({
   ),
   pricedRps: perSecond('Upper bound on goodput by a price on GPU time; null for several GPUs'),
   timePricedRps: perSecond('Upper bound on goodput by a price that changes over time; null for several GPUs'),
-  bestRps: perSecond('The smallest of the bounds: the one to compare with'),
+  bestRps: perSecond(
+    'The smallest of the bounds: no scheduler exceeds it, even one that knows all requests in advance',
+  ),
   weightedRps: perSecond(
     'Upper bound on weightedGoodputRps; absent: the experiment declares no classes',
   ).exactOptional(),

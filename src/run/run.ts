@@ -21,7 +21,7 @@ export interface RunOptions {
 }
 
 /** One run of an experiment, on either engine. */
-export interface Run {
+interface Run {
   readonly result: ScheduledRun;
   /** Report on a run in real time; null: simulated. */
   readonly live: LiveReport | null;

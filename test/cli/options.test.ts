@@ -7,6 +7,7 @@ async function read(option: Options, ...given: string[]): Promise<unknown> {
   const { x } = await createYargs(given.flatMap((value) => ['--x', value]))
     .options(options.group('Group', { x: option }))
     .parserConfiguration({ 'parse-numbers': false })
+    .middleware(options.fillIn)
     .fail((message, error) => {
       throw error ?? new Error(message);
     })

@@ -1,20 +1,19 @@
 import { join } from 'node:path';
-import type { Argv } from 'yargs';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { NS_PER_S } from '../../base/units.js';
 import { PROVIDERS } from '../../live/device.js';
-import { terminalWidth, writeErr, writeOut } from '../../text/terminal.js';
-import { json, plugin, quiet } from '../common-options.js';
+import { terminalWidth, writeErr } from '../../text/terminal.js';
+import { json, plugin, print, quiet } from '../common-options.js';
 import { interruptible } from '../interruption.js';
 import {
-  type ArgsOf,
   choiceOr,
   durationOr,
   group,
   list,
   text,
   usageError,
+  type ValuesOf,
   whole,
   wholeOr,
 } from '../options.js';
@@ -23,55 +22,51 @@ import { packageVersion } from '../version.js';
 
 const DEFAULT_TRIALS = 6;
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options({
-      ...group('Subject', {
-        repository: text('Models to measure, as NAME/VERSION/model.onnx'),
-        experiment: text('Experiment file with settings'),
-        device: text(
-          `Execution provider: ${PROVIDERS.join(', ')}; with --vary gpus=1,2 also simulated:PROFILE`,
-          'cpu',
-        ),
-        adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
-        set: list('Override a setting, e.g. runtime.intraOpThreads=2 or slo=1s'),
-        plugin,
-      }),
-      ...group('Measurement', {
-        vary: text(
-          'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; gpus=1,2,4 measures the whole server on more and more GPUs',
-        ),
-        protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
-        concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
-        trials: wholeOr(1, DEFAULT_TRIALS, 'Trials of each stage'),
-        duration: durationOr('2s', 'Length of a trial, after a warm-up'),
-      }),
-      ...group('Output', {
-        json,
-        out: text('Folder for the result as JSON'),
-        quiet,
-      }),
-    })
-    .example([
-      ['$0 bench --repository models', ''],
-      ['$0 bench --repository models --vary runtime.intraOpThreads=1,2,4 --out out/bench', ''],
-      ['$0 bench --vary gpus=1,2,4,8 --device simulated:PROFILE.json', ''],
-    ])
-    .epilogue(
-      [
-        'Stages, one after the other, with the same models and tensors:\n' +
-          '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
-          '  SYNTHETIC  the device alone, full batches back to back\n' +
-          '  FULL       the whole server on the device',
-        'The clients are closed loops in this process; the result says how busy it was, since saturated clients measure ' +
-          'themselves. ± is the spread of the trials.',
-      ].join('\n\n'),
-    );
+export const flags = {
+  ...group('Subject', {
+    repository: text('Models to measure, as NAME/VERSION/model.onnx'),
+    experiment: text('Experiment file with settings'),
+    device: text(
+      `Execution provider: ${PROVIDERS.join(', ')}; with --vary gpus=1,2 also simulated:PROFILE`,
+      'cpu',
+    ),
+    adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+    set: list('Override a setting, e.g. runtime.intraOpThreads=2 or slo=1s'),
+    plugin,
+  }),
+  ...group('Measurement', {
+    vary: text(
+      'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; gpus=1,2,4 measures the whole server on more and more GPUs',
+    ),
+    protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
+    concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
+    trials: wholeOr(1, DEFAULT_TRIALS, 'Trials of each stage'),
+    duration: durationOr('2s', 'Length of a trial, after a warm-up'),
+  }),
+  ...group('Output', {
+    json,
+    out: text('Folder for the result as JSON'),
+    quiet,
+  }),
+};
+export const examples = [
+  'bench --repository models',
+  'bench --repository models --vary runtime.intraOpThreads=1,2,4 --out out/bench',
+  'bench --vary gpus=1,2,4,8 --device simulated:PROFILE.json',
+];
+export const notes = [
+  'Stages, one after the other, with the same models and tensors:\n' +
+    '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
+    '  SYNTHETIC  the device alone, full batches back to back\n' +
+    '  FULL       the whole server on the device',
+  'The clients are closed loops in this process; the result says how busy it was, since saturated clients measure ' +
+    'themselves. ± is the spread of the trials.',
+].join('\n\n');
 
-type BenchArgs = ArgsOf<typeof builder>;
+type BenchArgs = ValuesOf<typeof flags>;
 
 export async function handler(args: BenchArgs): Promise<void> {
-  const { out, json, vary, protocol, set, trials, concurrency, duration, quiet } = args;
+  const { out, vary, protocol, set, trials, concurrency, duration, quiet } = args;
   if (duration <= 0) throw usageError('--duration: must be longer than 0s');
   const file = out === undefined ? null : join(out, 'bench.json');
   if (file !== null) checkWritable(file);
@@ -106,8 +101,7 @@ export async function handler(args: BenchArgs): Promise<void> {
     });
   const result = await interruptible(measuring, () => 'nothing was written').finally(() => progress?.stop());
   if (file !== null) writeWhole(file, `${JSON.stringify(result, null, 2)}\n`);
-  if (json) return writeOut(`${JSON.stringify(result)}\n`);
   const { benchText } = await import('../../tools/bench/text.js');
-  writeOut(benchText(result, terminalWidth()));
-  if (file !== null) writeOut(`\nresult: ${file}\n`);
+  const written = file === null ? '' : `\nresult: ${file}\n`;
+  print(args, result, () => benchText(result, terminalWidth()) + written);
 }

@@ -1,39 +1,28 @@
-import type { Argv } from 'yargs';
 import type { Audit } from '../../audit/check-run.js';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
 import { significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
-import { writeOut } from '../../text/terminal.js';
-import { json } from '../common-options.js';
-import { type ArgsOf, durationOr, group, required, text } from '../options.js';
+import { json, print } from '../common-options.js';
+import { durationOr, group, required, text, type ValuesOf } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional(
-      'dir',
-      required(text('Folder with run.json, requests.tsv and actions.tsv (--out of simulate, run or load)')),
-    )
-    .options(
-      group('Options', {
-        slack: durationOr('0ms', 'Tolerance for action times; for live runs, whose threads wake up late'),
-        json,
-      }),
-    )
-    .example([
-      ['$0 check out/azure-run', ''],
-      ['$0 check out/live --slack 2ms', ''],
-    ])
-    .epilogue(
-      'Recomputes the summary of a run from its logs alone, and checks its actions against the rules. ' +
-        'Exit code 5: a figure or rule does not hold.',
-    );
+export const flags = {
+  dir: required(text('Folder with run.json, requests.tsv and actions.tsv (--out of simulate, run or load)')),
+  ...group('Options', {
+    slack: durationOr('0ms', 'Tolerance for action times; for live runs, whose threads wake up late'),
+    json,
+  }),
+};
+export const examples = ['check out/azure-run', 'check out/live --slack 2ms'];
+export const notes =
+  'Recomputes the summary of a run from its logs alone, and checks its actions against the rules. ' +
+  'Exit code 5: a figure or rule does not hold.';
 
 /** `escapement check DIR`: verifies the summary of a run against its logs. */
-export async function handler({ dir, slack, json }: ArgsOf<typeof builder>): Promise<void> {
+export async function handler({ dir, slack, json }: ValuesOf<typeof flags>): Promise<void> {
   const { checkRun } = await import('../../audit/check-run.js');
   const audit = checkRun(dir, { slackNs: slack });
-  writeOut(json ? `${JSON.stringify(audit)}\n` : auditText(audit));
+  print({ json }, audit, () => auditText(audit));
   if (audit.ok) return;
   const isLate = slack === 0 && audit.kind === 'live' && checkRun(dir, { slackNs: 2 * NS_PER_MS }).ok;
   const hint = isLate ? '; threads of a live run wake late, which --slack 2ms allows for' : '';
@@ -41,21 +30,14 @@ export async function handler({ dir, slack, json }: ArgsOf<typeof builder>): Pro
 }
 
 function auditText({ ok, claims, rules, violations, violationCount, unchecked }: Audit): string {
-  const claimRows = claims.map(({ figure, claimed, recomputed, ok }) => [
-    figure,
-    figureText(claimed),
-    figureText(recomputed),
-    mark(ok),
-  ]);
-  const ruleRows = rules
-    .filter(({ checked, violations }) => checked + violations > 0)
-    .map(({ rule, means, checked, violations }) => [
-      rule,
-      checked,
-      violations,
-      mark(violations === 0),
-      means,
-    ]);
+  const mark = (holds: boolean) => (holds ? '✔' : '✘');
+  const claimRows = claims.map(({ figure, claimed, recomputed, ok }) => {
+    return [figure, figureText(claimed), figureText(recomputed), mark(ok)];
+  });
+  const used = rules.filter(({ checked, violations }) => checked + violations > 0);
+  const ruleRows = used.map(({ rule, means, checked, violations }) => {
+    return [rule, checked, violations, mark(violations === 0), means];
+  });
   const lines = violations.map(({ rule, file, line, what }) => `${file}:${line}: ${rule}: ${what}\n`);
   const more = violationCount - violations.length;
   return [
@@ -71,10 +53,6 @@ function auditText({ ok, claims, rules, violations, violationCount, unchecked }:
 
 function figureText(value: number | null): string {
   return value === null ? '–' : String(Number.isInteger(value) ? value : significant(value, 7));
-}
-
-function mark(ok: boolean): string {
-  return ok ? '✔' : '✘';
 }
 
 function failure({ claims, violations, violationCount }: Audit): string {

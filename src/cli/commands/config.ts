@@ -1,31 +1,22 @@
-import type { Argv } from 'yargs';
 import { table } from '../../text/table.js';
-import { warn, writeOut } from '../../text/terminal.js';
-import { json, plugin } from '../common-options.js';
-import { type ArgsOf, group, list } from '../options.js';
+import { warn } from '../../text/terminal.js';
+import { json, plugin, print } from '../common-options.js';
+import { group, list, type ValuesOf } from '../options.js';
 import { serverExperiment } from '../server-options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options(
-      group('Options', {
-        experiment: serverExperiment,
-        set: list('Override one of those, e.g. runtime.intraOpThreads=2'),
-        plugin,
-        json,
-      }),
-    )
-    .example([
-      ['$0 config', ''],
-      ['$0 config --experiment tuned.yaml --set runtime.intraOpThreads=2', ''],
-    ])
-    .epilogue(
-      'Settings come from --set, environment variables, and the experiment file; the first of these that ' +
-        'has a value wins. Runtime settings and their environment variables: escapement keys runtime',
-    );
+export const flags = group('Options', {
+  experiment: serverExperiment,
+  set: list('Override one of those, e.g. runtime.intraOpThreads=2'),
+  plugin,
+  json,
+});
+export const examples = ['config', 'config --experiment tuned.yaml --set runtime.intraOpThreads=2'];
+export const notes =
+  'Settings come from --set, environment variables, and the experiment file; the first of these that ' +
+  'has a value wins. Runtime settings and their environment variables: escapement keys runtime';
 
 /** `escapement config`: effective settings of a server here, and the source of each. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { effectiveSettings, sourceText } = await import('../../config/effective-settings.js');
   const { readServerSettings } = await import('../../config/server-settings.js');
   const { settingsSources, warningsOf } = await import('../live-settings.js');
@@ -38,6 +29,5 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
     typeof value === 'object' ? JSON.stringify(value) : String(value),
     sourceText(from),
   ]);
-  const text = () => table([['setting', 'value', 'from'], ...rows]);
-  writeOut(args.json ? `${JSON.stringify({ settings, warnings })}\n` : text());
+  print(args, { settings, warnings }, () => table([['setting', 'value', 'from'], ...rows]));
 }

@@ -1,34 +1,31 @@
-import type { Argv } from 'yargs';
 import type { WorkerLink } from '../../live/controller/link/worker-link.js';
 import type { JoiningOptions } from '../../serve/joining.js';
 import { checkPorts, listenAddress } from '../listening.js';
-import { type ArgsOf, group, list, text, toggle, usageError, wholeOr } from '../options.js';
-import { renewAuthority } from '../renewal.js';
+import { group, list, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
+import { renew } from '../renewal.js';
 import { deploymentFlags, listenFlags, serverFlags } from '../server-options.js';
 import { read, readToken, tlsOf } from '../token.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options({
-      ...group('Workers', {
-        worker: list('Worker to use; give it once per worker'),
-        listen: text('Let workers join that register at this port; 0: any free port'),
-        'max-gpus': wholeOr(1, 64, 'With --listen, GPUs that the cluster may have in all'),
-        'min-workers': wholeOr(1, 1, 'Start with so many of them; the others join when they come'),
-        standby: toggle('Leave the workers to another controller, and take them when it is gone'),
-        'worker-token-file': text('File with the token that the workers require'),
-        'worker-ca': text("Verify the workers' TLS certificates against this authority (PEM)"),
-      }),
-      ...group('Models', deploymentFlags),
-      ...serverFlags,
-      ...listenFlags,
-    })
-    .example([
-      ['$0 controller --worker 10.0.0.1:8003 --worker 10.0.0.2:8003 --host 0.0.0.0', ''],
-      ['$0 controller --listen 8004 --host 0.0.0.0', ''],
-    ]);
+export const flags = {
+  ...group('Workers', {
+    worker: list('Worker to use; give it once per worker'),
+    listen: text('Let workers join that register at this port; 0: any free port'),
+    'max-gpus': wholeOr(1, 64, 'With --listen, GPUs that the cluster may have in all'),
+    'min-workers': wholeOr(1, 1, 'Start with so many of them; the others join when they come'),
+    standby: toggle('Leave the workers to another controller, and take them when it is gone'),
+    'worker-token-file': text('File with the token that the workers require'),
+    'worker-ca': text("Verify the workers' TLS certificates against this authority (PEM)"),
+  }),
+  ...group('Models', deploymentFlags),
+  ...serverFlags,
+  ...listenFlags,
+};
+export const examples = [
+  'controller --worker 10.0.0.1:8003 --worker 10.0.0.2:8003 --host 0.0.0.0',
+  'controller --listen 8004 --host 0.0.0.0',
+];
 
-type Args = ArgsOf<typeof builder>;
+type Args = ValuesOf<typeof flags>;
 
 /** `escapement controller`: scheduler and frontends, for workers on other machines. */
 export async function handler(args: Args): Promise<void> {
@@ -64,12 +61,19 @@ export async function handler(args: Args): Promise<void> {
       links,
       deployment: deploymentOptions(args),
       listening: (certificates) =>
-        renewAuthority('worker', args['worker-ca'], access.tls, { log, gauges: certificates }, (ca) => {
-          clientCredentials({ ca });
-          remote.renew({ ca });
-          // Later connections trust the current content of the file.
-          access.tls = { ca };
-        }),
+        renew(
+          'worker_authority',
+          { ca: 'worker-ca' },
+          args,
+          access.tls,
+          { log, gauges: certificates },
+          (tls) => {
+            clientCredentials(tls);
+            remote.renew(tls);
+            // Later connections trust the current content of the file.
+            access.tls = tls;
+          },
+        ),
       minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
       ...(listen === undefined ? {} : { joining: await joiningOf(args, listen, access.token, connect) }),
     };

@@ -1,36 +1,33 @@
-import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { ROLES } from '../../tools/doctor/check.js';
-import { json } from '../common-options.js';
-import { type ArgsOf, choiceOr, group, toggle, usageError } from '../options.js';
+import { json, print } from '../common-options.js';
+import { choiceOr, group, toggle, type ValuesOf } from '../options.js';
 import { deviceFlags, machineFlags, runtimeFlags } from '../server-options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options({
-      ...group('Machine', {
-        role: choiceOr(ROLES, 'worker', 'Role of the machine'),
-        device: deviceFlags.device,
-        memory: machineFlags.memory,
-      }),
-      ...runtimeFlags,
-      ...group('Output', { json, 'fix-script': toggle('Print a shell script with the fixes, for review') }),
-    })
-    .example([
-      ['$0 doctor', ''],
-      ['$0 doctor --device cuda --memory 20GiB', ''],
-      ['$0 doctor --role controller', ''],
-      ['$0 doctor --fix-script > fix.sh', ''],
-    ])
-    .epilogue('Each problem is listed with its cause and a fix. Exit code 6: a required check failed.');
+const fixScript = toggle('Print a shell script with the fixes, for review');
+export const flags = {
+  ...group('Machine', {
+    role: choiceOr(ROLES, 'worker', 'Role of the machine'),
+    device: deviceFlags.device,
+    memory: machineFlags.memory,
+  }),
+  ...runtimeFlags,
+  ...group('Output', { json, 'fix-script': { ...fixScript, conflicts: 'json' } }),
+};
+export const examples = [
+  'doctor',
+  'doctor --device cuda --memory 20GiB',
+  'doctor --role controller',
+  'doctor --fix-script > fix.sh',
+];
+export const notes = 'Each problem is listed with its cause and a fix. Exit code 6: a required check failed.';
 
-type DoctorArgs = ArgsOf<typeof builder>;
+type DoctorArgs = ValuesOf<typeof flags>;
 
 export async function handler(args: DoctorArgs): Promise<void> {
   const { role, device, 'fix-script': isScript } = args;
-  if (args.json && isScript) throw usageError('--json and --fix-script cannot be combined');
   const cacheBytes = await cacheBytesOf(args);
   const { thisHost } = await import('../../tools/doctor/host.js');
   const { examine } = await import('../../tools/doctor/examine.js');
@@ -39,8 +36,7 @@ export async function handler(args: DoctorArgs): Promise<void> {
   const progress = openProgress('examining', !process.stderr.isTTY);
   const options = { role, device, cacheBytes, onProgress: progress.update };
   const report = await examine(thisHost(), options).finally(progress.stop);
-  if (args.json) writeOut(`${JSON.stringify(report)}\n`);
-  else if (isScript) writeOut(fixScript(report));
+  if (args.json || isScript) print(args, report, () => fixScript(report));
   else {
     // https://no-color.org: present and not empty.
     const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;

@@ -1,4 +1,3 @@
-import type { Argv } from 'yargs';
 import { NS_PER_S } from '../../base/units.js';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
 import { explain } from '../../record/flight/explain.js';
@@ -8,67 +7,48 @@ import { runLogs } from '../../record/flight/run-logs.js';
 import type { LoggedRequest, RunRows } from '../../record/flight/run-rows.js';
 import type { RunResult } from '../../record/results.js';
 import { causesText } from '../../report/hurt-text.js';
-import { writeOut } from '../../text/terminal.js';
-import { json } from '../common-options.js';
-import { type ArgsOf, group, required, text, usageError, whole } from '../options.js';
-import {
-  type FailedRequest,
-  FILTERS,
-  failedText,
-  filterOptions,
-  refuseUnknownFilters,
-  refuseUnknownModel,
-} from '../request-filters.js';
+import { json, print } from '../common-options.js';
+import { group, required, text, usageError, type ValuesOf } from '../options.js';
+import { type FailedRequest, FILTERS, failedText, filterOptions, refuseUnknown } from '../request-filters.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('dir', required(text('--out folder of simulate or run; for a journal there is replay')))
-    .options(
-      group('Options', {
-        request: {
-          ...whole(0, 'Explain one request: what was known, planned and done, and why it failed'),
-          conflicts: [...FILTERS],
-        },
-        ...filterOptions('failed requests', 'Maximum number of requests to list'),
-        json,
-      }),
-    )
-    .example([
-      ['$0 explain out/azure-run', ''],
-      ['$0 explain out/azure-run --model vgg13-1 --cause timedOutCold', ''],
-      ['$0 explain out/tenants --tenant flood --cause overShare', ''],
-      ['$0 explain out/azure-run --request 4463', ''],
-    ]);
+export const flags = {
+  dir: required(text('--out folder of simulate or run; for a journal there is replay')),
+  ...group('Options', {
+    ...filterOptions('failed requests', 'what was known, planned and done, and why it failed'),
+    json,
+  }),
+};
+export const examples = [
+  'explain out/azure-run',
+  'explain out/azure-run --model vgg13-1 --cause timedOutCold',
+  'explain out/tenants --tenant flood --cause overShare',
+  'explain out/azure-run --request 4463',
+];
 
-type Args = ArgsOf<typeof builder>;
+type Args = ValuesOf<typeof flags>;
 
 /** `escapement explain DIR`: why requests of a run failed, one by one. */
 export async function handler(args: Args): Promise<void> {
   const { loadRun } = await import('../../report/load.js');
-  const { dir, request, json } = args;
+  const { dir, request } = args;
   const run = loadRun(dir);
   const logs = runLogs(dir, run);
   const names = namesOf(run);
-  if (request !== undefined) {
-    writeOut(story(logs, names, request, json));
-    return;
-  }
-  refuseUnknownModel(
-    run.summary.by.model.map(({ key }) => key),
-    args.model,
-  );
-  refuseUnknownFilters(names, args);
+  if (request !== undefined) return printStory(logs, names, request, args);
+  const models = run.summary.by.model.map(({ key }) => key);
+  refuseUnknown('model', args, models);
+  refuseUnknown('class', args, names.classes);
+  refuseUnknown('tenant', args, names.tenants);
   const list = failedList(logs, names, args, Math.round(run.windows[0].beginSeconds * NS_PER_S));
-  writeOut(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
+  print(args, list, () => listText(dir, list));
 }
 
-function story(logs: RunRows, names: RunNames, request: number, json: boolean): string {
+function printStory(logs: RunRows, names: RunNames, request: number, args: Args): void {
   const found = loggedFlight(logs, request, names);
   if (found === null) throw usageError(`--request ${request}: the run has no such request`);
   const { flight, cause } = found;
-  if (json) return `${JSON.stringify({ ...flight, cause, why: explain(flight) })}\n`;
   const named = cause === null ? '' : `cause: ${CAUSE_LABELS[cause]}, ${CAUSE_MEANINGS[cause]}\n`;
-  return `${flightText(flight)}${named}`;
+  print(args, { ...flight, cause, why: explain(flight) }, () => `${flightText(flight)}${named}`);
 }
 
 interface FailedList {

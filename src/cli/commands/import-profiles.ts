@@ -1,12 +1,9 @@
-import type { Argv } from 'yargs';
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { TIME_UNITS } from '../../import/profiles/tables.js';
 import { table } from '../../text/table.js';
-import { writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
-import { json } from '../common-options.js';
+import { json, print } from '../common-options.js';
 import {
-  type ArgsOf,
   choice,
   group,
   list,
@@ -15,31 +12,30 @@ import {
   text,
   textOr,
   usageError,
+  type ValuesOf,
   whole,
 } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('files', required(list('Measurements: tables, trtexec, perf_analyzer, MLPerf, journals')))
-    .options({
-      ...group('Measurements', {
-        model: text('Column with the model, or the model of files that do not name it', 'recognized'),
-        gpu: text('GPU of files that do not name it'),
-        precision: text('Number format of files that do not name it, e.g. FP16'),
-        batch: whole(1, 'Batch size of files that do not say it', 'as in NAME_b8.csv'),
-        unit: choice(TIME_UNITS, 'Unit of latencies whose column has none'),
-        where: list('Take only rows with this text in a column, e.g. precision=FP16'),
-        spread: ratio('p99 over median of an INFER, where no percentiles are known', 'none'),
-      }),
-      ...group('Output', { out: textOr('profiles', 'Folder for the profiles'), json }),
-    })
-    .example([
-      ['$0 import profiles measurements.csv', ''],
-      ['$0 import profiles resnet50_b1.log resnet50_b8.log --gpu t4', ''],
-    ]);
+export const flags = {
+  files: required(list('Measurements: tables, trtexec, perf_analyzer, MLPerf, journals')),
+  ...group('Measurements', {
+    model: text('Column with the model, or the model of files that do not name it', 'recognized'),
+    gpu: text('GPU of files that do not name it'),
+    precision: text('Number format of files that do not name it, e.g. FP16'),
+    batch: whole(1, 'Batch size of files that do not say it', 'as in NAME_b8.csv'),
+    unit: choice(TIME_UNITS, 'Unit of latencies whose column has none'),
+    where: list('Take only rows with this text in a column, e.g. precision=FP16'),
+    spread: ratio('p99 over median of an INFER, where no percentiles are known', 'none'),
+  }),
+  ...group('Output', { out: textOr('profiles', 'Folder for the profiles'), json }),
+};
+export const examples = [
+  'import profiles measurements.csv',
+  'import profiles resnet50_b1.log resnet50_b8.log --gpu t4',
+];
 
 /** `escapement import profiles FILE…`: measurements as people have them, as profiles. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { importProfiles } = await import('../../import/profiles/import-profiles.js');
   const where = args.where.map((each): [string, string] => {
     const at = each.indexOf('=');
@@ -49,10 +45,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { files, out, model, gpu, precision, batch, unit, spread } = args;
   const options = { model, gpu, precision, batch, unit, where, spread };
   const imported = await importProfiles(DISK_FILES, files, out, options);
-  if (args.json) {
-    writeOut(`${JSON.stringify(imported)}\n`);
-    return;
-  }
   const { written, kinds, models, notes } = imported;
   const { writeYaml } = await import('../../base/files/yaml-text.js');
   const rows = written.map(({ model, gpu, profile, path }) => {
@@ -61,7 +53,7 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
     const perS = Math.max(...batches.map(({ batch, medianMs }) => (1000 * batch) / medianMs));
     return [model, gpu || '–', `${first.medianMs} ms`, String(last.batch), String(Math.round(perS)), path];
   });
-  writeOut(
+  print(args, imported, () =>
     [
       `${plural(written.length, 'profile')} of ${plural(models.length, 'model')}\n`,
       ...notes.map((note) => `  ${note}\n`),

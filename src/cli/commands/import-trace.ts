@@ -1,4 +1,3 @@
-import type { Argv } from 'yargs';
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { NS_PER_S } from '../../base/units.js';
 import { parseDuration } from '../../config/units-text.js';
@@ -7,50 +6,46 @@ import { PRESETS } from '../../import/trace/presets.js';
 import { TIME_FORMATS } from '../../import/trace/read-time.js';
 import { rounded, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
-import { writeErr, writeOut } from '../../text/terminal.js';
+import { writeErr } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
-import { json, quiet } from '../common-options.js';
-import { type ArgsOf, choice, group, list, required, shareOr, text, textOr, wholeOr } from '../options.js';
+import { json, print, quiet } from '../common-options.js';
+import { choice, group, list, required, shareOr, text, textOr, type ValuesOf, wholeOr } from '../options.js';
 
 /** Models that the answer lists. */
 const MOST_LISTED = 20;
 /** Lines between two reports of progress. */
 const PROGRESS_LINES = 1_000_000;
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('files', required(list('Logs: text, CSV, JSON, Parquet; .gz and .zst are unpacked')))
-    .options({
-      ...group('Log', {
-        preset: choice(Object.keys(PRESETS), 'Layout of the log, if it is not recognized'),
-        time: text('Field with the time of arrival', 'recognized'),
-        'time-format': choice(TIME_FORMATS, 'Unit of times that are numbers'),
-        model: text('Field with the model, or a regular expression for its text', 'recognized'),
-        length: text('Field with the length of the input', 'recognized'),
-        slo: textOr('100ms', 'SLO of all requests, or a field with SLOs in ms'),
-        class: text('Field with the class of the request', 'recognized'),
-        tenant: text('Field with the tenant of the request', 'recognized'),
-        'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
-        seed: wholeOr(1, 1, 'Seed of the times that the log does not have'),
-      }),
-      ...group('Output', {
-        out: textOr('arrivals.csv.gz', 'File to write, .csv or .csv.gz; one for each class and tenant'),
-        json,
-        quiet,
-      }),
-    })
-    .example([
-      ['$0 import trace access.log', ''],
-      ['$0 import trace requests.csv --time timestamp --model model --slo 50ms --out trace.csv.gz', ''],
-    ])
-    .epilogue(
-      `Presets:\n${Object.entries(PRESETS)
-        .map(([name, { about }]) => `  ${name}: ${about}`)
-        .join('\n')}`,
-    );
+export const flags = {
+  files: required(list('Logs: text, CSV, JSON, Parquet; .gz and .zst are unpacked')),
+  ...group('Log', {
+    preset: choice(Object.keys(PRESETS), 'Layout of the log, if it is not recognized'),
+    time: text('Field with the time of arrival', 'recognized'),
+    'time-format': choice(TIME_FORMATS, 'Unit of times that are numbers'),
+    model: text('Field with the model, or a regular expression for its text', 'recognized'),
+    length: text('Field with the length of the input', 'recognized'),
+    slo: textOr('100ms', 'SLO of all requests, or a field with SLOs in ms'),
+    class: text('Field with the class of the request', 'recognized'),
+    tenant: text('Field with the tenant of the request', 'recognized'),
+    'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
+    seed: wholeOr(1, 1, 'Seed of the times that the log does not have'),
+  }),
+  ...group('Output', {
+    out: textOr('arrivals.csv.gz', 'File to write, .csv or .csv.gz; one for each class and tenant'),
+    json,
+    quiet,
+  }),
+};
+export const examples = [
+  'import trace access.log',
+  'import trace requests.csv --time timestamp --model model --slo 50ms --out trace.csv.gz',
+];
+export const notes = `Presets:\n${Object.entries(PRESETS)
+  .map(([name, { about }]) => `  ${name}: ${about}`)
+  .join('\n')}`;
 
 /** `escapement import trace FILE…`: logs as people have them, as arrivals. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { importTrace } = await import('../../import/trace/import-trace.js');
   let next = PROGRESS_LINES;
   const onLines = (lines: number) => {
@@ -73,7 +68,7 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { writeYaml } = await import('../../base/files/yaml-text.js');
   const sections = trace.written.map(({ arrivals: _, ...section }) => ({ kind: 'arrivals', ...section }));
   const workload = writeYaml({ workload: sections });
-  writeOut(args.json ? `${JSON.stringify(trace)}\n` : traceText(trace, workload));
+  print(args, trace, () => traceText(trace, workload));
 }
 
 /** ns, or the name of a field. */

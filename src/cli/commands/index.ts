@@ -1,12 +1,17 @@
-import type { Argv, CommandModule } from 'yargs';
+import type { Argv, CommandModule, Options, PositionalOptions } from 'yargs';
 
 // biome-ignore lint/suspicious/noExplicitAny: each command has arguments of its own.
 export type Command = CommandModule<object, any>;
 
 /** Exports of a command's file. */
 interface CommandFile {
-  builder(yargs: Argv): Argv<object>;
-  handler(args: never): Promise<void> | void;
+  /** Arguments, by their names in the usage, and options. */
+  readonly flags: Readonly<Record<string, Options>>;
+  /** Command lines without the name of the program. */
+  readonly examples: readonly string[];
+  /** End of the help. */
+  readonly notes?: string;
+  handler(args: never): Promise<void>;
 }
 
 /** Arguments, description and file of a command. The file is loaded only when the command runs or shows its help. */
@@ -16,43 +21,19 @@ type Row = readonly [usage: string, describe: string, load: () => Promise<Comman
 export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
   trace: commands([
     ['info <path>', 'Describe a trace: rates, bursts, popularity', () => import('./trace-info.js')],
-    [
-      'generate <out>',
-      'Generate a trace like that of Azure Functions 2019',
-      () => import('./trace-generate.js'),
-    ],
-    [
-      'convert <file> <out>',
-      'Write the arrivals of an experiment as CSV',
-      () => import('./trace-convert.js'),
-    ],
+    ['generate <out>', 'Generate a trace like Azure Functions 2019', () => import('./trace-generate.js')],
+    ['convert <file> <out>', 'Write arrivals of an experiment as CSV', () => import('./trace-convert.js')],
   ]),
   import: commands([
-    [
-      'trace <files..>',
-      'Turn access logs, tables and metrics into a trace',
-      () => import('./import-trace.js'),
-    ],
-    [
-      'profiles <files..>',
-      'Turn measurements of benchmark tools into profiles',
-      () => import('./import-profiles.js'),
-    ],
+    ['trace <files..>', 'Turn logs, tables and metrics into a trace', () => import('./import-trace.js')],
+    ['profiles <files..>', 'Turn measurements of tools into profiles', () => import('./import-profiles.js')],
   ]),
   model: commands([
-    [
-      'make <architecture>',
-      'Write a model with random weights, to try things out',
-      () => import('./model-make.js'),
-    ],
+    ['make <architecture>', 'Write a model with random weights, for trials', () => import('./model-make.js')],
     ['list <repository>', 'List the models of a repository', () => import('./model-list.js')],
   ]),
   profile: commands([
-    [
-      'measure [path]',
-      'Measure the latencies of models and write their profiles',
-      () => import('./profile-measure.js'),
-    ],
+    ['measure [path]', 'Measure models and write their profiles', () => import('./profile-measure.js')],
     ['show <path>', 'Print the latencies of a profile and their sources', () => import('./profile-show.js')],
   ]),
 };
@@ -61,11 +42,7 @@ export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
 export const COMMANDS: readonly Command[] = [
   ...commands([
     ['simulate <file>', 'Simulate one experiment', () => import('./simulate.js')],
-    [
-      'sweep <file>',
-      'Simulate a grid of values and seeds and recommend the best',
-      () => import('./sweep.js'),
-    ],
+    ['sweep <file>', 'Simulate a grid of values and seeds, recommend the best', () => import('./sweep.js')],
     ['sweep-worker', 'Run cells of sweeps and plans on other machines', () => import('./sweep-worker.js')],
     ['plan <file>', 'Find the GPUs, load or SLO that just meet a target', () => import('./plan.js')],
     ['bound <file>', 'Print upper bounds on the goodput of any scheduler', () => import('./bound.js')],
@@ -90,16 +67,8 @@ export const COMMANDS: readonly Command[] = [
   ]),
   family('profile', 'Measure and show latency profiles'),
   ...commands([
-    [
-      'report <dir>',
-      'Draw charts and a report from the results of a run or sweep',
-      () => import('./report.js'),
-    ],
-    [
-      'compare <results..>',
-      'Compare runs side by side, or the choices of a sweep',
-      () => import('./compare.js'),
-    ],
+    ['report <dir>', 'Draw charts and a report from results of a run or sweep', () => import('./report.js')],
+    ['compare <results..>', 'Compare runs side by side, or choices of a sweep', () => import('./compare.js')],
     ['check <dir>', 'Verify the summary of a run against its logs', () => import('./check.js')],
     ['explain <dir>', 'Explain from the logs why requests of a run failed', () => import('./explain.js')],
     ['replay <file>', 'Replay the journal of a live run through the scheduler', () => import('./replay.js')],
@@ -112,9 +81,16 @@ function commands(rows: readonly Row[]): Command[] {
   return rows.map(([command, describe, load]) => ({
     command,
     describe,
-    builder: async (yargs) => (await load()).builder(yargs as Argv),
+    builder: async (yargs) => helped(yargs, command, await load()),
     handler: async (args) => (await load()).handler(args as never),
   }));
+}
+
+function helped(yargs: Argv<object>, usage: string, { flags, examples, notes = '' }: CommandFile) {
+  for (const [name, option] of Object.entries(flags))
+    if (new RegExp(`[<[]${name}\\b`).test(usage)) yargs.positional(name, option as PositionalOptions);
+    else yargs.option(name, option);
+  return yargs.example(examples.map((line) => [`$0 ${line}`, ''])).epilogue(notes);
 }
 
 function family(name: string, describe: string): Command {

@@ -1,31 +1,27 @@
 import { existsSync } from 'node:fs';
-import type { Argv } from 'yargs';
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import { parseDuration } from '../../config/units-text.js';
 import { writeOut } from '../../text/terminal.js';
-import { type ArgsOf, group, list, required, text, textOr, toggle, usageError } from '../options.js';
+import { group, list, optional, required, textOr, toggle, usageError, type ValuesOf } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('files', required(list('Profiles and traces (of escapement import), or folders of them')))
-    .options(
-      group('Options', {
-        slo: text('SLO of all requests, e.g. 50ms', '5 × batch 1 of the slowest model'),
-        map: list('Profile of a model whose name in the trace is another, e.g. bert-prod=bert-base'),
-        out: textOr('experiment.yaml', 'Experiment file to write'),
-        force: toggle('Replace an existing file'),
-        check: toggle('Simulate the first ten seconds of it'),
-      }),
-    )
-    .example([['$0 init profiles arrivals.csv.gz --check', '']]);
+export const flags = {
+  files: required(list('Profiles and traces (of escapement import), or folders of them')),
+  ...group('Options', {
+    slo: optional(sloText)('SLO of all requests, e.g. 50ms', '5 × batch 1 of the slowest model'),
+    map: list('Profile of a model whose name in the trace is another, e.g. bert-prod=bert-base'),
+    out: textOr('experiment.yaml', 'Experiment file to write'),
+    force: toggle('Replace an existing file'),
+    check: toggle('Simulate the first ten seconds of it'),
+  }),
+};
+export const examples = ['init profiles arrivals.csv.gz --check'];
 
 /** `escapement init FILE…`: an experiment with the requests and models of a user. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { initExperiment } = await import('../../import/init/init-experiment.js');
   const { files, out, slo, force, check } = args;
   if (existsSync(out) && !force) throw usageError(`--out ${out}: is there already; --force replaces it`);
-  if (slo !== undefined) parseSlo(slo);
   const pairs = args.map.map((each): [string, string] => {
     const at = each.lastIndexOf('=');
     if (at < 1) throw usageError(`--map ${each}: must be TRACE=PROFILE, such as bert-prod=bert-base`);
@@ -44,17 +40,17 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
     out,
     traces.map((_, i) => `workload.${i}.duration=10s`),
   );
-  await oneRun(
-    'simulate',
-    { experiment, engine: SIMULATED, checks },
-    { json: false, out: undefined, quiet: true },
-  );
+  const output = { json: false, out: undefined, quiet: true };
+  await oneRun('simulate', { experiment, checks }, SIMULATED, output);
 }
 
-function parseSlo(slo: string): void {
+/** The text itself, if it is a duration. */
+function sloText(given: string): string {
   try {
-    parseDuration(slo);
+    parseDuration(given);
+    return given;
   } catch (error) {
-    throw usageError(`--slo ${slo}: ${(error as Error).message}`);
+    // Without a code, so that it names the flag.
+    throw new Error((error as Error).message);
   }
 }

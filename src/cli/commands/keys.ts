@@ -1,22 +1,16 @@
-import type { Argv } from 'yargs';
 import { nearest } from '../../base/nearest.js';
 import type { KeyDescription } from '../../config/keys.js';
 import type { Plugin } from '../../policies/entry.js';
-import { hanging, terminalWidth, writeOut } from '../../text/terminal.js';
+import { hanging, terminalWidth } from '../../text/terminal.js';
 import { wrap } from '../../text/wrap.js';
-import { json, plugin } from '../common-options.js';
-import { type ArgsOf, group, text, usageError } from '../options.js';
+import { json, plugin, print } from '../common-options.js';
+import { group, text, usageError, type ValuesOf } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('prefix', text('Only keys with this in their name, or a policy or workload of this kind'))
-    .options(group('Options', { plugin, json }))
-    .example([
-      ['$0 keys', ''],
-      ['$0 keys cluster', ''],
-      ['$0 keys policy.clockwork', ''],
-      ['$0 keys runtime', ''],
-    ]);
+export const flags = {
+  prefix: text('Only keys with this in their name, or a policy or workload of this kind'),
+  ...group('Options', { plugin, json }),
+};
+export const examples = ['keys', 'keys cluster', 'keys policy.clockwork', 'keys runtime'];
 
 /** Sections whose keys depend on their kind. */
 const SECTIONS_OF_KINDS = ['models', 'workload', 'policy', 'scaler'] as const;
@@ -29,19 +23,16 @@ const RUNTIME_SOURCES =
   'the section runtime of the experiment file.';
 
 /** Keys under a heading. */
-interface Block {
-  readonly heading: string;
-  readonly keys: readonly KeyDescription[];
-}
+type Block = readonly [heading: string, keys: readonly KeyDescription[]];
 
 /** `escapement keys [PREFIX]`: keys of the experiment file, for --set and --vary, with their defaults. */
-export async function handler({ prefix, json, plugin }: ArgsOf<typeof builder>): Promise<void> {
+export async function handler({ prefix, json, plugin }: ValuesOf<typeof flags>): Promise<void> {
   const { ON_DISK } = await import('../../config/files-on-disk.js');
   const { loadPluginFiles } = await import('../../config/plugins.js');
   const all = await blocks(await loadPluginFiles(plugin, ON_DISK));
   const found = prefix === undefined ? all : matching(all, prefix);
-  if (json) writeOut(`${JSON.stringify({ keys: found.flatMap(({ keys }) => keys) })}\n`);
-  else writeOut(`${found.map(blockText).join('\n\n')}\n`);
+  const keys = found.flatMap(([, keys]) => keys);
+  print({ json }, { keys }, () => `${found.map(blockText).join('\n\n')}\n`);
 }
 
 async function blocks(plugins: readonly Plugin[]): Promise<Block[]> {
@@ -56,18 +47,35 @@ async function blocks(plugins: readonly Plugin[]): Promise<Block[]> {
   });
   const plain = keys.filter(({ kind }) => kind === undefined);
   const isRuntime = ({ key }: KeyDescription) => key.startsWith('runtime.');
-  return [
-    {
-      heading: 'Keys of the experiment file, for --set and --vary [default]:',
-      keys: plain.filter((key) => !isRuntime(key)),
-    },
-    { heading: RUNTIME_SOURCES, keys: plain.filter(isRuntime) },
-    ...SECTIONS_OF_KINDS.flatMap((section) => {
-      const summaries = section === 'policy' ? policies : [];
-      const own = keys.filter(({ key, kind }) => kind !== undefined && key.startsWith(`${section}.`));
-      return kindBlocks(section, own, defaultText({}, `${section}.kind`), summaries);
-    }),
+  const found: Block[] = [
+    ['Keys of the experiment file, for --set and --vary [default]:', plain.filter((key) => !isRuntime(key))],
+    [RUNTIME_SOURCES, plain.filter(isRuntime)],
   ];
+  // Keys shared by every kind of a section, then the additional ones of each kind.
+  for (const section of SECTIONS_OF_KINDS) {
+    const own = keys.filter(({ key, kind }) => kind !== undefined && key.startsWith(`${section}.`));
+    const kinds = [...new Set(own.map(({ kind }) => kind as string))];
+    const identity = ({ kind: _, ...key }: KeyDescription) => JSON.stringify(key);
+    const isCommon = (key: KeyDescription) =>
+      own.filter((other) => identity(other) === identity(key)).length === kinds.length;
+    const byDefault = defaultText({}, `${section}.kind`);
+    const kindKey = {
+      ...{ key: `${section}.kind`, required: false },
+      ...(byDefault === undefined ? {} : { default: byDefault }),
+      description: `One of ${kinds.join(', ')}.${section === 'policy' ? OTHER_POLICY : ''}`,
+    };
+    const common = own.filter((key) => key.kind === kinds[0] && isCommon(key));
+    found.push([`${section}, of any kind:`, [kindKey, ...common.map(({ kind: _, ...shared }) => shared)]]);
+    for (const kind of kinds) {
+      const ofKind = own.filter((key) => key.kind === kind);
+      const special = ofKind.filter((key) => !isCommon(key));
+      const entry = section === 'policy' ? policies.find((policy) => policy.kind === kind) : undefined;
+      const summary = entry === undefined ? '' : ` ${entry.summary}`;
+      // A kind without keys of its own must still be found by name.
+      found.push([`${section} of kind ${kind}:${summary}`, special.length > 0 ? special : ofKind]);
+    }
+  }
+  return found;
 }
 
 /** Keys that contain the text; `policy.clockwork` or `clockwork`: those of a kind. Throws `E_USAGE`. */
@@ -77,10 +85,10 @@ function matching(all: readonly Block[], text: string): Block[] {
     [key, kind, `${key.split('.')[0]}.${kind}`].some((name, i) =>
       i === 0 ? name.toLowerCase().includes(wanted) : name.toLowerCase() === wanted,
     );
-  const found = all.map(({ heading, keys }) => ({ heading, keys: keys.filter(fits) }));
-  const filled = found.filter(({ keys }) => keys.length > 0);
+  const found = all.map(([heading, keys]) => [heading, keys.filter(fits)] as const);
+  const filled = found.filter(([, keys]) => keys.length > 0);
   if (filled.length > 0) return filled;
-  const names = all.flatMap(({ keys }) =>
+  const names = all.flatMap(([, keys]) =>
     keys.flatMap(({ key, kind }) => [key.split('.')[0]!, key, kind ?? key]),
   );
   const meant = nearest(text, names);
@@ -88,41 +96,7 @@ function matching(all: readonly Block[], text: string): Block[] {
   throw usageError(`no key contains ${text}; ${hint}`);
 }
 
-/** Keys shared by every kind of a section, then the additional ones of each kind. */
-function kindBlocks(
-  section: string,
-  keys: readonly KeyDescription[],
-  kindByDefault: string | undefined,
-  summaries: readonly { readonly kind: string; readonly summary: string }[],
-): Block[] {
-  const kinds = [...new Set(keys.map(({ kind }) => kind as string))];
-  const identity = ({ kind: _, ...key }: KeyDescription) => JSON.stringify(key);
-  const isCommon = (key: KeyDescription) =>
-    keys.filter((other) => identity(other) === identity(key)).length === kinds.length;
-  const kindKey: KeyDescription = {
-    key: `${section}.kind`,
-    ...(kindByDefault === undefined ? {} : { default: kindByDefault }),
-    description: `One of ${kinds.join(', ')}.${section === 'policy' ? OTHER_POLICY : ''}`,
-    required: false,
-  };
-  const common = keys.filter((key) => key.kind === kinds[0] && isCommon(key));
-  return [
-    {
-      heading: `${section}, of any kind:`,
-      keys: [kindKey, ...common.map(({ kind: _, ...shared }) => shared)],
-    },
-    ...kinds.map((kind) => {
-      const ofKind = keys.filter((key) => key.kind === kind);
-      const own = ofKind.filter((key) => !isCommon(key));
-      const summary = summaries.find((policy) => policy.kind === kind)?.summary;
-      const heading = `${section} of kind ${kind}:${summary === undefined ? '' : ` ${summary}`}`;
-      // A kind without keys of its own must still be found by name.
-      return { heading, keys: own.length > 0 ? own : ofKind };
-    }),
-  ];
-}
-
-function blockText({ heading, keys }: Block): string {
+function blockText([heading, keys]: Block): string {
   const indent = 4 + Math.max(...keys.map(({ key }) => key.length));
   const lines = keys.flatMap(({ key, description, default: value, required }) => {
     const shown = value !== undefined ? ` [${value}]` : required ? ' [required]' : '';

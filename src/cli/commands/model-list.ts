@@ -1,4 +1,3 @@
-import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { printable } from '../../base/printable.js';
 import { formatBytes } from '../../config/units-text.js';
@@ -6,43 +5,37 @@ import { FREE, type TensorSignature } from '../../live/model.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredCheck } from '../../serve/batching.js';
 import { table } from '../../text/table.js';
-import { writeOut } from '../../text/terminal.js';
-import { json } from '../common-options.js';
-import { type ArgsOf, group, required, text } from '../options.js';
+import { json, print } from '../common-options.js';
+import { group, required, text, type ValuesOf } from '../options.js';
 import { cacheFlags } from '../server-options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('repository', required(text('Model repository, as NAME/VERSION/model.onnx')))
-    .options(group('Options', { 'cache-dir': { ...cacheFlags['cache-dir'], group: 'Options' }, json }))
-    .example([['$0 model list models', '']])
-    .epilogue('Exit code 41: something in the repository cannot be served; the rest is listed.');
+export const flags = {
+  repository: required(text('Model repository, as NAME/VERSION/model.onnx')),
+  ...group('Options', { 'cache-dir': { ...cacheFlags['cache-dir'], group: 'Options' }, json }),
+};
+export const examples = ['model list models'];
+export const notes = 'Exit code 41: something in the repository cannot be served; the rest is listed.';
 
 /** `escapement model list DIR`: servable models of a repository, and what in it cannot be served. */
 export async function handler({
   repository,
   json,
   'cache-dir': cacheDir,
-}: ArgsOf<typeof builder>): Promise<void> {
+}: ValuesOf<typeof flags>): Promise<void> {
   const { runtimeOf } = await import('../live-settings.js');
   // Loads onnxruntime only if models are inspected.
   const { surveyRepository } = await import('../../live/models/repository.js');
   await runtimeOf({ experiment: undefined, set: [] });
   const { measuredChecks } = await import('../../serve/batching.js');
   const survey = await surveyRepository(repository);
-  const models = await Promise.all(
-    survey.models.map(async (model) => ({
-      ...model,
-      batching: await measuredChecks(model, cacheDir ?? null),
-    })),
-  );
-  const problems = survey.problems.map(({ name, version, error: { code, message } }) => ({
-    name,
-    version,
-    code,
-    reason: message,
-  }));
-  writeOut(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
+  const withChecks = async (model: RepositoryModel) => {
+    return { ...model, batching: await measuredChecks(model, cacheDir ?? null) };
+  };
+  const models = await Promise.all(survey.models.map(withChecks));
+  const problems = survey.problems.map(({ name, version, error: { code, message: reason } }) => {
+    return { name, version, code, reason };
+  });
+  print({ json }, { models, problems }, () => listText(models, problems));
   if (problems.length === 0) return;
   const served = new Set(models.map(({ name }) => name));
   const which = problems.map(({ name, version }) =>
@@ -52,11 +45,7 @@ export async function handler({
   throw new EscapementError('E_MODEL_FILE', what);
 }
 
-interface Problem {
-  readonly name: string;
-  readonly version: string | null;
-  readonly reason: string;
-}
+type Problem = Readonly<Record<'name' | 'reason', string>> & { readonly version: string | null };
 
 function listText(models: readonly ListedModel[], problems: readonly Problem[]): string {
   const header = ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'];

@@ -1,50 +1,44 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { formatBytes, formatCount } from '../../config/units-text.js';
 import { ARCHITECTURE_NAMES } from '../../live/models/make/architectures.js';
 import { modelFile } from '../../live/models/precision.js';
-import { writeOut } from '../../text/terminal.js';
-import { json, precisionFlag } from '../common-options.js';
-import { type ArgsOf, group, required, text, toggle, usageError, wholeOr } from '../options.js';
+import { json, precisionFlag, print } from '../common-options.js';
+import { choice, group, optional, required, text, toggle, type ValuesOf, wholeOr } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('architecture', {
-      choices: ARCHITECTURE_NAMES,
-      describe: 'Runs as fast as the trained model; its answers are meaningless',
-      demandOption: true,
-    })
-    .options(
-      group('Options', {
-        repository: required(text('Model repository to write to')),
-        name: text('Name of the model', 'the architecture'),
-        'model-version': wholeOr(0, 1, 'Version of the model'),
-        input: wholeOr(
-          1,
-          224,
-          'Image size in pixels; for mlp, the number of features; for encoder, the most tokens',
-        ),
-        classes: wholeOr(1, 1000, 'Number of output classes'),
-        seed: wholeOr(0, 1, 'Seed of the weights'),
-        precision: precisionFlag,
-        json,
-        force: toggle('Replace a model of that name, version and precision'),
-      }),
-    )
-    .example([
-      ['$0 model make resnet18 --repository models --input 64', ''],
-      ['$0 model make resnet18 --repository models --input 64 --precision fp16', ''],
-      ['$0 model make resnet18 --repository models --input 64 --model-version 2 --seed 2', ''],
-      ['$0 model make encoder --repository models --input 128', ''],
-    ]);
+export const flags = {
+  architecture: required(
+    choice(ARCHITECTURE_NAMES, 'Runs as fast as the trained model; its answers are meaningless'),
+  ),
+  ...group('Options', {
+    repository: required(text('Model repository to write to')),
+    name: optional(modelName)('Name of the model', 'the architecture'),
+    'model-version': wholeOr(0, 1, 'Version of the model'),
+    input: wholeOr(
+      1,
+      224,
+      'Image size in pixels; for mlp, the number of features; for encoder, the most tokens',
+    ),
+    classes: wholeOr(1, 1000, 'Number of output classes'),
+    seed: wholeOr(0, 1, 'Seed of the weights'),
+    precision: precisionFlag,
+    json,
+    force: toggle('Replace a model of that name, version and precision'),
+  }),
+};
+export const examples = [
+  'model make resnet18 --repository models --input 64',
+  'model make resnet18 --repository models --input 64 --precision fp16',
+  'model make resnet18 --repository models --input 64 --model-version 2 --seed 2',
+  'model make encoder --repository models --input 128',
+];
 
 /** `escapement model make ARCHITECTURE`: a real architecture with random weights, to try things out. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { makeModel } = await import('../../live/models/make/make-model.js');
-  const name = modelName(args.name ?? args.architecture);
+  const name = args.name ?? args.architecture;
   const { precision } = args;
   const path = modelFile(join(args.repository, name, String(args['model-version'])), precision);
   if (existsSync(path) && !args.force) {
@@ -60,12 +54,9 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   writeWhole(path, onnx);
   const written =
     settings === null ? null : writeSettings(join(args.repository, name, 'config.yaml'), settings);
-  writeOut(
-    args.json
-      ? `${JSON.stringify({ path, parameters, bytes: onnx.length, settings: written })}\n`
-      : `${formatCount(parameters)} parameters, ${formatBytes(onnx.length)} written to ${path}\n` +
-          (written === null ? '' : `its lengths, and how they are padded, written to ${written}\n`),
-  );
+  const lengths = written === null ? '' : `its lengths, and how they are padded, written to ${written}\n`;
+  const what = `${formatCount(parameters)} parameters, ${formatBytes(onnx.length)} written to ${path}\n`;
+  print(args, { path, parameters, bytes: onnx.length, settings: written }, () => what + lengths);
 }
 
 /** Returns the path; null if the file exists, which is kept. */
@@ -78,5 +69,5 @@ function writeSettings(path: string, settings: string): string | null {
 /** A name usable as a folder and in a URL. */
 function modelName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return name;
-  throw usageError(`--name ${name}: must consist of letters, digits, ".", "_" and "-"`);
+  throw new Error('must consist of letters, digits, ".", "_" and "-"');
 }

@@ -1,35 +1,31 @@
 import { isAbsolute, relative } from 'node:path';
-import type { Argv } from 'yargs';
 import { writeWhole } from '../../base/files/output-file.js';
 import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import type { Setup } from '../../play/share/address.js';
-import { writeOut } from '../../text/terminal.js';
-import { json, overrideFlags, overridesOf } from '../common-options.js';
+import { json, overrideFlags, overridesOf, print } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
-import { type ArgsOf, group, text, toggle, usageError, wholeOr } from '../options.js';
+import { group, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
 import { checkOutputFlags } from '../output-flags.js';
 
 const { set, seed } = overrideFlags;
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('file', text('Experiment file (YAML); - reads standard input; default: a built-in one'))
-    .options({
-      ...group('Experiment', { set, seed }),
-      ...group('Page', {
-        port: wholeOr(0, 0, 'Port on this machine; 0: any free port'),
-        open: { ...toggle('Open a browser; --no-open: do not'), default: true },
-        html: text('Write the page to this file, which needs no server and no network, and exit'),
-      }),
-      ...group('Output', { json }),
-    })
-    .example([
-      ['$0 play', ''],
-      ['$0 play experiments/schedule-ahead.yaml --set slo=25ms', ''],
-      ['$0 play experiments/mixed-slos.yaml --html mixed-slos.html', ''],
-    ]);
+export const flags = {
+  file: text('Experiment file (YAML); - reads standard input; default: a built-in one'),
+  ...group('Experiment', { set, seed }),
+  ...group('Page', {
+    port: wholeOr(0, 0, 'Port on this machine; 0: any free port'),
+    open: { ...toggle('Open a browser; --no-open: do not'), default: true },
+    html: text('Write the page to this file, which needs no server and no network, and exit'),
+  }),
+  ...group('Output', { json }),
+};
+export const examples = [
+  'play',
+  'play experiments/schedule-ahead.yaml --set slo=25ms',
+  'play experiments/mixed-slos.yaml --html mixed-slos.html',
+];
 
-type Args = ArgsOf<typeof builder>;
+type Args = ValuesOf<typeof flags>;
 
 /** `escapement play [FILE]`: the scheduler in a web page, served by this machine or written to a file. */
 export async function handler(args: Args): Promise<void> {
@@ -39,13 +35,12 @@ export async function handler(args: Args): Promise<void> {
   const page = playPage(await setupOf(args));
   if (html !== undefined) {
     writeWhole(html, page);
-    writeOut(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
-    return;
+    return print(args, { html }, () => `page: ${html}\n`);
   }
   // Must precede the address: a reader of it may stop the command at once.
   const stopped = untilStopped();
   const { url, close } = await servePage(page, port);
-  writeOut(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
+  print(args, { url }, () => `${url}\nCtrl-C ends it.\n`);
   if (args.open && !json) openBrowser(url);
   await stopped;
   await close();

@@ -1,5 +1,4 @@
 import { basename, normalize } from 'node:path';
-import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
@@ -19,41 +18,28 @@ import { table } from '../../text/table.js';
 import { writeErr, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { json } from '../common-options.js';
-import { type ArgsOf, group, list, required, text, toggle, usageError, whole } from '../options.js';
-import {
-  FILTERS,
-  failedText,
-  filterOf,
-  filterOptions,
-  refuseUnknownFilters,
-  refuseUnknownModel,
-} from '../request-filters.js';
+import { group, list, required, text, toggle, usageError, type ValuesOf } from '../options.js';
+import { failedText, filterOf, filterOptions, refuseUnknown } from '../request-filters.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('file', required(text('Journal (--journal of serve, controller or run)')))
-    .options(
-      group('Options', {
-        request: {
-          ...whole(0, 'Explain one request: plan, actions, and why it was late'),
-          conflicts: [...FILTERS],
-        },
-        late: toggle(
-          'List the requests that were not answered within their SLO, and why; --model, --class, --tenant and --cause do the same',
-        ),
-        ...filterOptions('such requests', 'Maximum number of requests to list'),
-        plugin: list('Module of the policy that scheduled the run, if it was a plugin'),
-        json,
-      }),
-    )
-    .example([
-      ['$0 replay run.journal --late', ''],
-      ['$0 replay run.journal --tenant acme --cause overRate', ''],
-      ['$0 replay run.journal --request 1234', ''],
-    ])
-    .epilogue('Exit code 47: the replay diverged from the recorded run.');
+export const flags = {
+  file: required(text('Journal (--journal of serve, controller or run)')),
+  ...group('Options', {
+    late: toggle(
+      'List the requests that were not answered within their SLO, and why; --model, --class, --tenant and --cause do the same',
+    ),
+    ...filterOptions('such requests', 'plan, actions, and why it was late'),
+    plugin: list('Module of the policy that scheduled the run, if it was a plugin'),
+    json,
+  }),
+};
+export const examples = [
+  'replay run.journal --late',
+  'replay run.journal --tenant acme --cause overRate',
+  'replay run.journal --request 1234',
+];
+export const notes = 'Exit code 47: the replay diverged from the recorded run.';
 
-type Args = ArgsOf<typeof builder>;
+type Args = ValuesOf<typeof flags>;
 
 /** Largest number of journals of the same name that are listed. */
 const MOST_NAMES = 6;
@@ -81,7 +67,8 @@ export async function handler(args: Args): Promise<void> {
       header = recorded;
       const { classes = [], tenants = [] } = recorded;
       const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
-      refuseUnknownFilters({ classes: namesOf(classes), tenants: namesOf(tenants) }, args);
+      refuseUnknown('class', args, namesOf(classes));
+      refuseUnknown('tenant', args, namesOf(tenants));
       return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
     observer: fanOut(watchers),
@@ -89,7 +76,7 @@ export async function handler(args: Args): Promise<void> {
   });
   const replay = await orOthers(replaying, file, journals);
   const flight = recorder?.flight ?? null;
-  refuseUnknownModel([...outcomes.models], args.model);
+  refuseUnknown('model', args, [...outcomes.models]);
   if (request !== undefined && flight === null) {
     const there = replay.requests === 0 ? 'it has none' : `they are 0 to ${replay.requests - 1}`;
     throw usageError(`--request ${request}: the journal has no such request; ${there}`);

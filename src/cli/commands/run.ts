@@ -1,54 +1,46 @@
-import type { Argv } from 'yargs';
 import type { Experiment } from '../../config/experiment.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { Engine } from '../../run/engine.js';
 import { warn } from '../../text/terminal.js';
-import { experimentFile, overridesOf } from '../common-options.js';
-import { type ArgsOf, choiceOr, group, usageError } from '../options.js';
+import { experimentFile } from '../common-options.js';
+import { choiceOr, group, usageError, type ValuesOf } from '../options.js';
 import { journalFlag } from '../server-options.js';
 import { simulateOptions } from './simulate.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('file', experimentFile)
-    .options({
-      ...group('Mode', {
-        mode: choiceOr(['live', 'simulate'], 'live', 'Run in real time, or in simulation for comparison'),
-        journal: journalFlag,
-      }),
-      ...simulateOptions,
-    })
-    .example([
-      ['$0 run experiments/live/two-models.yaml --out out/live', ''],
-      ['$0 run experiments/live/two-models.yaml --mode simulate --out out/simulated', ''],
-      ['$0 compare out/simulated out/live', ''],
-    ])
-    .epilogue(
-      [
-        'The section live of the experiment names the device. --mode simulate is escapement simulate with the ' +
-          'missedWindow of live runs, unless the file sets its own, so that both results can be compared.',
-        'To play an experiment against a server that runs already, ours or any other: escapement load.',
-      ].join('\n\n'),
-    );
+export const flags = {
+  file: experimentFile,
+  ...group('Mode', {
+    mode: choiceOr(['live', 'simulate'], 'live', 'Run in real time, or in simulation for comparison'),
+    journal: journalFlag,
+  }),
+  ...simulateOptions,
+};
+export const examples = [
+  'run experiments/live/two-models.yaml --out out/live',
+  'run experiments/live/two-models.yaml --mode simulate --out out/simulated',
+  'compare out/simulated out/live',
+];
+export const notes = [
+  'The section live of the experiment names the device. --mode simulate is escapement simulate with the ' +
+    'missedWindow of live runs, unless the file sets its own, so that both results can be compared.',
+  'To play an experiment against a server that runs already, ours or any other: escapement load.',
+].join('\n\n');
 
-type Args = ArgsOf<typeof builder>;
+type Args = ValuesOf<typeof flags>;
 
 /** `escapement run FILE --mode live`: one experiment, on either engine. */
 export async function handler(args: Args): Promise<void> {
-  const { loadExperiment } = await import('../../config/load.js');
   const { environmentOverrides } = await import('../../config/runtime-settings.js');
   const { oneRun } = await import('../one-run.js');
-  const { readChecks, refuseUnknown } = await import('../thresholds.js');
-  const checks = readChecks(args);
+  const { openChecked } = await import('../thresholds.js');
   const isLive = args.mode === 'live';
   if (args.journal !== undefined && !isLive)
     throw usageError('--journal requires --mode live; a simulation can simply be run again');
   // A simulation gives the same result everywhere.
-  const environment = isLive ? environmentOverrides(process.env) : [];
-  const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
-  refuseUnknown(checks, experiment);
+  const opened = await openChecked(args, isLive ? environmentOverrides(process.env) : []);
+  const experiment = retrying(opened.experiment);
   if (isLive) await warnOfLive(args, experiment);
-  await oneRun('run', { experiment, engine: await engineOf(args), checks }, args);
+  await oneRun('run', { ...opened, experiment }, await engineOf(args), args);
 }
 
 async function engineOf({ mode, journal }: Args): Promise<Engine> {

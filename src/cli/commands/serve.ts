@@ -1,20 +1,22 @@
-import type { Argv } from 'yargs';
 import { startNeeds } from '../../serve/deployment-options.js';
-import type { ArgsOf } from '../options.js';
+import type { ValuesOf } from '../options.js';
 import { deploymentFlags, listenFlags, machineFlags, serverFlags } from '../server-options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options({ ...machineFlags, ...deploymentFlags, ...serverFlags, ...listenFlags })
-    .example([
-      ['$0 serve --repository models', ''],
-      ['$0 serve --repository models --set slo=200ms --journal run.journal', ''],
-      ['$0 serve --device simulated:profile.json --gpus 100 --copies 50', ''],
-    ])
-    .epilogue('Runtime settings and their environment variables: escapement keys runtime');
+export const flags = {
+  ...machineFlags,
+  ...deploymentFlags,
+  ...serverFlags,
+  ...listenFlags,
+};
+export const examples = [
+  'serve --repository models',
+  'serve --repository models --set slo=200ms --journal run.journal',
+  'serve --device simulated:profile.json --gpus 100 --copies 50',
+];
+export const notes = 'Runtime settings and their environment variables: escapement keys runtime';
 
 /** `escapement serve`: controller and one worker in one process. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { startMachine } = await import('../../live/worker/local-machine.js');
   const { LocalLink } = await import('../../live/controller/link/worker-link.js');
   const { deploymentOptions, machineOptions } = await import('../machine.js');

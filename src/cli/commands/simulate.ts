@@ -1,12 +1,5 @@
-import type { Argv } from 'yargs';
-import {
-  experimentFile,
-  outputFlags,
-  overrideFlags,
-  overridesOf,
-  thresholdFlags,
-} from '../common-options.js';
-import type { ArgsOf } from '../options.js';
+import { experimentFile, outputFlags, overrideFlags, thresholdFlags } from '../common-options.js';
+import type { ValuesOf } from '../options.js';
 
 export const simulateOptions = {
   ...overrideFlags,
@@ -14,25 +7,21 @@ export const simulateOptions = {
   ...thresholdFlags,
 };
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('file', experimentFile)
-    .options(simulateOptions)
-    .example([
-      ['$0 simulate experiments/azure.yaml --out out/azure-run', ''],
-      ['$0 simulate experiments/isolation.yaml --set policy.kind=fifo', ''],
-      ["$0 simulate run.yaml --seed 2 --json --threshold 'p99<100ms'", ''],
-    ])
-    .epilogue('Keys of the experiment file and policies: escapement keys [PREFIX]');
+export const flags = {
+  file: experimentFile,
+  ...simulateOptions,
+};
+export const examples = [
+  'simulate experiments/azure.yaml --out out/azure-run',
+  'simulate experiments/isolation.yaml --set policy.kind=fifo',
+  "simulate run.yaml --seed 2 --json --threshold 'p99<100ms'",
+];
+export const notes = 'Keys of the experiment file and policies: escapement keys [PREFIX]';
 
 /** `escapement simulate FILE`: one run, its figures on stdout. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
-  const { loadExperiment } = await import('../../config/load.js');
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { SIMULATED } = await import('../../run/simulated.js');
   const { oneRun } = await import('../one-run.js');
-  const { readChecks, refuseUnknown } = await import('../thresholds.js');
-  const checks = readChecks(args);
-  const experiment = await loadExperiment(args.file, overridesOf(args));
-  refuseUnknown(checks, experiment);
-  await oneRun('simulate', { experiment, engine: SIMULATED, checks }, args);
+  const { openChecked } = await import('../thresholds.js');
+  await oneRun('simulate', await openChecked(args), SIMULATED, args);
 }

@@ -1,44 +1,33 @@
-import type { Argv } from 'yargs';
 import { usableCores } from '../../base/limits/usable.js';
 import { plural } from '../../text/words.js';
-import { plugin, queueTrustFlags, quiet } from '../common-options.js';
+import { plugin, queueFlags, quiet } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
-import { type ArgsOf, group, required, text, whole } from '../options.js';
+import { group, required, text, type ValuesOf, whole } from '../options.js';
 import { packageVersion } from '../version.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options({
-      ...group('Queue', {
-        queue: required(text('Redis server with the queue, e.g. redis://host:6379')),
-        ...queueTrustFlags(),
-      }),
-      ...group('Execution', {
-        threads: whole(1, 'Cells to run at the same time', 'one per core'),
-        plugin,
-      }),
-      ...group('Output', { quiet }),
-    })
-    .example([
-      ['$0 sweep-worker --queue redis://host:6379', ''],
-      [
-        '$0 sweep-worker --queue rediss://sweeps@host:6380 --queue-ca ca.pem --queue-password-file password',
-        '',
-      ],
-    ])
-    .epilogue(
-      [
-        'Runs the cells of every sweep and plan with the same --queue until it is stopped. Workers may come and go at any ' +
-          'time. Ctrl-C lets the running cells end; a second one a second later does not, and others run them again.',
-        'Files come through the queue. Plugins do not: a policy of a plugin needs --plugin with the same file here.',
-      ].join('\n\n'),
-    );
+export const flags = {
+  ...queueFlags(required(text('Redis server with the queue, e.g. redis://host:6379'))),
+  ...group('Execution', {
+    threads: whole(1, 'Cells to run at the same time', 'one per core'),
+    plugin,
+  }),
+  ...group('Output', { quiet }),
+};
+export const examples = [
+  'sweep-worker --queue redis://host:6379',
+  'sweep-worker --queue rediss://sweeps@host:6380 --queue-ca ca.pem --queue-password-file password',
+];
+export const notes = [
+  'Runs the cells of every sweep and plan with the same --queue until it is stopped. Workers may come and go at any ' +
+    'time. Ctrl-C lets the running cells end; a second one a second later does not, and others run them again.',
+  'Files come through the queue. Plugins do not: a policy of a plugin needs --plugin with the same file here.',
+].join('\n\n');
 
 /** Shortest interval between progress messages. */
 const SAID_MS = 30_000;
 
 /** `escapement sweep-worker`: runs cells of sweeps from other machines, until stopped. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { addressOf, say } = await import('../cell-runs.js');
   const threads = args.threads ?? usableCores();
   const address = await addressOf(args);

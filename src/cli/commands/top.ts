@@ -1,33 +1,29 @@
-import type { Argv } from 'yargs';
 import { NS_PER_MS } from '../../base/units.js';
-import { writeOut } from '../../text/terminal.js';
-import { accessFlags, json } from '../common-options.js';
-import { type ArgsOf, durationOr, group, textOr, toggle, usageError } from '../options.js';
+import { accessFlags, json, print } from '../common-options.js';
+import { durationOr, group, toggle, usageError, type ValuesOf, withDefault } from '../options.js';
 import { accessOf } from '../token.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8002';
 const LEAST_INTERVAL_MS = 100;
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('url', textOr(DEFAULT_URL, 'Metrics port of the controller'))
-    .options({
-      ...group('Options', {
-        interval: durationOr('1s', 'Refresh interval, at least 100ms'),
-        once: toggle('Print the current state as plain text and exit; implied without a terminal'),
-        json,
-      }),
-      ...accessFlags,
-    })
-    .example([
-      ['$0 top', ''],
-      ['$0 top http://10.0.0.1:8002 --once', ''],
-      ['$0 top https://10.0.0.1:8002 --ca ca.pem --token-file token', ''],
-    ]);
+export const flags = {
+  url: withDefault(urlOf)(DEFAULT_URL, 'Metrics port of the controller'),
+  ...group('Options', {
+    interval: durationOr('1s', 'Refresh interval, at least 100ms'),
+    once: toggle('Print the current state as plain text and exit; implied without a terminal'),
+    json,
+  }),
+  ...accessFlags,
+};
+export const examples = [
+  'top',
+  'top http://10.0.0.1:8002 --once',
+  'top https://10.0.0.1:8002 --ca ca.pem --token-file token',
+];
 
 /** `escapement top [URL]`: live state of a running controller, full-screen in the terminal. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
-  const url = urlOf(args.url);
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
+  const { url } = args;
   const intervalMs = args.interval / NS_PER_MS;
   if (intervalMs < LEAST_INTERVAL_MS) throw usageError(`--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
   const { token = null, insecure, ...ca } = await accessOf(args);
@@ -37,9 +33,7 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
     const status = await fetchStatus(url, access);
     const { topLines } = await import('../../tools/top/top-text.js');
-    const lines = args.json ? [JSON.stringify(status)] : topLines({ url, status, problem: '' });
-    writeOut(`${lines.join('\n')}\n`);
-    return;
+    return print(args, status, () => `${topLines({ url, status, problem: '' }).join('\n')}\n`);
   }
   const { runTop } = await import('../../tools/top/run-top.js');
   await runTop({ url, ...access, intervalMs, input: stdin, output: stdout });

@@ -1,21 +1,22 @@
-import type { Argv } from 'yargs';
 import { writeOut } from '../../text/terminal.js';
-import { experimentFile, json, overrideFlags, overridesOf } from '../common-options.js';
-import { type ArgsOf, group, required, text } from '../options.js';
+import { experimentFile, json, overrideFlags, overridesOf, print } from '../common-options.js';
+import { group, required, text, type ValuesOf } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('file', experimentFile)
-    .positional('out', required(text('File to write, .csv or .csv.gz')))
-    .options({ ...overrideFlags, ...group('Output', { json }) })
-    .example([
-      ['$0 trace convert experiments/azure.yaml arrivals.csv.gz', ''],
-      ['$0 trace convert experiments/azure.yaml arrivals.csv --set slo=50ms', ''],
-    ])
-    .epilogue('Writes one line per arrival: arrival_ns,model_id,slo_ns, and length if inputs have lengths');
+export const flags = {
+  file: experimentFile,
+  out: required(text('File to write, .csv or .csv.gz')),
+  ...overrideFlags,
+  ...group('Output', { json }),
+};
+export const examples = [
+  'trace convert experiments/azure.yaml arrivals.csv.gz',
+  'trace convert experiments/azure.yaml arrivals.csv --set slo=50ms',
+];
+export const notes =
+  'Writes one line per arrival: arrival_ns,model_id,slo_ns, and length if inputs have lengths';
 
 /** `escapement trace convert FILE OUT`: any workload as a plain list of arrivals. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
   const { openWorkloads } = await import('../../config/open-workloads.js');
   const { writeArrivals } = await import('../../workload/trace-write.js');
@@ -27,9 +28,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   // An index could be read as the name of another model.
   const areNumbers = names.some((name) => /^\d+$/.test(name));
   const { arrivals } = await writeArrivals(args.out, source, areNumbers ? names : undefined);
-  writeOut(
-    args.json
-      ? `${JSON.stringify({ path: args.out, seed, arrivals })}\n`
-      : `${arrivals} arrivals written to ${args.out}\n`,
-  );
+  const result = { path: args.out, seed, arrivals };
+  print(args, result, () => `${arrivals} arrivals written to ${args.out}\n`);
 }

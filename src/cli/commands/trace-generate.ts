@@ -1,27 +1,24 @@
-import type { Argv } from 'yargs';
 import { checkWritable } from '../../base/files/output-file.js';
 import { writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { generateAzureLike } from '../../workload/azure-like/generate.js';
-import { json } from '../common-options.js';
-import { type ArgsOf, group, rateOr, required, text, wholeOr } from '../options.js';
+import { json, print } from '../common-options.js';
+import { group, rateOr, required, text, type ValuesOf, wholeOr } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('out', required(text('File to write, .csv or .csv.gz')))
-    .options(
-      group('Options', {
-        functions: wholeOr(1, 300, 'Number of functions'),
-        minutes: wholeOr(1, 120, 'Length of the trace in minutes'),
-        rate: rateOr('100/s', 'Mean rate of all functions together'),
-        seed: wholeOr(0, 1, 'Seed of every random draw'),
-        json,
-      }),
-    )
-    .example([['$0 trace generate trace.csv.gz --functions 300 --minutes 120', '']]);
+export const flags = {
+  out: required(text('File to write, .csv or .csv.gz')),
+  ...group('Options', {
+    functions: wholeOr(1, 300, 'Number of functions'),
+    minutes: wholeOr(1, 120, 'Length of the trace in minutes'),
+    rate: rateOr('100/s', 'Mean rate of all functions together'),
+    seed: wholeOr(0, 1, 'Seed of every random draw'),
+    json,
+  }),
+};
+export const examples = ['trace generate trace.csv.gz --functions 300 --minutes 120'];
 
 /** `escapement trace generate OUT`: a synthetic day like that of Azure Functions 2019. */
-export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { stream } = await import('../../base/random/streams.js');
   const { writeAzure2019 } = await import('../../workload/trace-write.js');
   const { seed, functions, minutes, rate: rateRps } = args;
@@ -30,9 +27,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   checkWritable(args.out);
   const counts = generateAzureLike(shape, stream(seed, 'trace'));
   await writeAzure2019(args.out, counts, seed);
-  writeOut(
-    args.json
-      ? `${JSON.stringify({ path: args.out, seed, ...shape })}\n`
-      : `${plural(functions, 'function')}, ${plural(minutes, 'minute')} written to ${args.out}\n`,
-  );
+  const what = `${plural(functions, 'function')}, ${plural(minutes, 'minute')} written to ${args.out}\n`;
+  print(args, { path: args.out, seed, ...shape }, () => what);
 }

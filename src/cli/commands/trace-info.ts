@@ -1,23 +1,22 @@
-import type { Argv } from 'yargs';
 import { NS_PER_S } from '../../base/units.js';
 import { rounded, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
-import { writeErr, writeOut } from '../../text/terminal.js';
+import { writeErr } from '../../text/terminal.js';
 import { distantStart } from '../../workload/arrivals-source.js';
 import { type TraceInfo, traceInfo } from '../../workload/trace-info.js';
-import { json } from '../common-options.js';
-import { type ArgsOf, group, required, text } from '../options.js';
+import { json, print } from '../common-options.js';
+import { group, required, text, type ValuesOf } from '../options.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .positional('path', required(text('Trace of a known layout (.csv or .csv.gz)')))
-    .options(group('Options', { json }))
-    .example([['$0 trace info trace.csv.gz', '']]);
+export const flags = {
+  path: required(text('Trace of a known layout (.csv or .csv.gz)')),
+  ...group('Options', { json }),
+};
+export const examples = ['trace info trace.csv.gz'];
 
 /** `escapement trace info PATH`: contents of a trace, in the figures that decide how hard it is to serve. */
-export async function handler({ path, json }: ArgsOf<typeof builder>): Promise<void> {
+export async function handler({ path, json }: ValuesOf<typeof flags>): Promise<void> {
   const info = await traceInfo(path);
-  writeOut(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
+  print({ json }, info, () => infoText(path, info));
   const distant = info.kind === 'arrivals' ? distantStart(info.firstNs ?? 0, info.lastNs ?? 0) : null;
   if (distant !== null) writeErr(`warning: ${distant}\n`);
 }

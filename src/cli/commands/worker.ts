@@ -1,49 +1,50 @@
-import type { Argv } from 'yargs';
 import { isKindName } from '../../live/gpu-kind.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { untilStopped } from '../interruption.js';
 import { checkPorts, hintAtHost } from '../listening.js';
-import { type ArgsOf, group, list, portOr, text, usageError } from '../options.js';
-import { renewAuthority, renewIdentity } from '../renewal.js';
+import { group, list, optional, portOr, text, usageError, type ValuesOf } from '../options.js';
+import { renew, renewIdentity } from '../renewal.js';
 import { listenFlags, machineFlags, runtimeFlags } from '../server-options.js';
 import { read, tlsOf, tokenOf } from '../token.js';
 
-export const builder = (yargs: Argv) =>
-  yargs
-    .options({
-      ...machineFlags,
-      ...group('Models and GPUs', {
-        kind: text(
-          'Kind of these GPUs, e.g. t4: times are kept by kind',
-          'that of --device: cpu, cuda, … or simulated',
-        ),
-      }),
-      ...runtimeFlags,
-      ...group('Network', {
-        port: portOr('8003', 'Port for the controller; 0: any free port'),
-        controller: list(
-          'Register at the --listen port of this controller; give it once per controller and standby',
-        ),
-        advertise: text(
-          'With --controller, where controllers reach this worker',
-          'the address that it connects from, and its port',
-        ),
-      }),
-      ...listenFlags,
-      ...group('Security', {
-        'controller-ca': text("Verify the controllers' TLS certificates against this authority (PEM)"),
-      }),
-    })
-    .example([
-      ['$0 worker --repository models --device cuda --gpus 4 --host 0.0.0.0', ''],
-      ['$0 worker --repository models --host 0.0.0.0 --controller 10.0.0.9:8004', ''],
-    ])
-    .epilogue('Runtime settings and their environment variables: escapement keys runtime');
-
-type Args = ArgsOf<typeof builder>;
+export const flags = {
+  ...machineFlags,
+  ...group('Models and GPUs', {
+    kind: optional(kindOf)(
+      'Kind of these GPUs, e.g. t4: times are kept by kind',
+      'that of --device: cpu, cuda, … or simulated',
+    ),
+  }),
+  ...runtimeFlags,
+  ...group('Network', {
+    port: portOr('8003', 'Port for the controller; 0: any free port'),
+    controller: list(
+      'Register at the --listen port of this controller; give it once per controller and standby',
+    ),
+    advertise: {
+      ...optional((given) => checkAddress(given))(
+        'With --controller, where controllers reach this worker',
+        'the address that it connects from, and its port',
+      ),
+      implies: 'controller',
+    },
+  }),
+  ...listenFlags,
+  ...group('Security', {
+    'controller-ca': {
+      ...text("Verify the controllers' TLS certificates against this authority (PEM)"),
+      implies: 'controller',
+    },
+  }),
+};
+export const examples = [
+  'worker --repository models --device cuda --gpus 4 --host 0.0.0.0',
+  'worker --repository models --host 0.0.0.0 --controller 10.0.0.9:8004',
+];
+export const notes = 'Runtime settings and their environment variables: escapement keys runtime';
 
 /** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */
-export async function handler(args: Args): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { createLog } = await import('../../live/observe/telemetry/log.js');
   // Comes first: the log also takes Node's warnings.
   const log = createLog(args['log-level'], 'worker');
@@ -57,13 +58,16 @@ export async function handler(args: Args): Promise<void> {
   const [token, tls] = [await tokenOf(args), await tlsOf(args)];
   const { port, host, 'metrics-port': metricsPort, 'controller-ca': caFile } = args;
   if (port === null) throw usageError('--port off: a worker needs a port');
-  const joining = joiningOf(args);
+  const { kind, advertise: advertised } = args;
   const controllerTls = caFile === undefined ? undefined : { ca: await read(caFile, 'controller-ca') };
   if (controllerTls !== undefined) clientCredentials(controllerTls, 'controller');
-  const machine = { ...(await workerMachine(args, runtime, say)), ...kindOf(args) };
+  const machine = await workerMachine(args, runtime, say);
   await checkPorts(host, { port, 'metrics-port': metricsPort });
   const worker = await runWorker({
-    ...{ world: REAL_WORLD, host, port, metricsPort, log, ...joining, machine },
+    ...{ world: REAL_WORLD, host, port, metricsPort, log },
+    machine: { ...machine, ...(kind === undefined ? {} : { kind }) },
+    controllers: args.controller.map((address) => checkAddress(address, 'controller')),
+    ...(advertised === undefined ? {} : { advertised }),
     ...(token === null ? {} : { token }),
     ...(tls === null ? {} : { tls }),
     ...(controllerTls === undefined ? {} : { controllerTls }),
@@ -74,29 +78,16 @@ export async function handler(args: Args): Promise<void> {
   const { certificates } = worker;
   const reports = { log, gauges: certificates };
   renewIdentity(args, tls, reports, (identity) => worker.renew(identity));
-  renewAuthority('controller', caFile, controllerTls, reports, (ca) => {
-    clientCredentials({ ca }, 'controller');
-    worker.trust({ ca });
+  renew('controller_authority', { ca: 'controller-ca' }, args, controllerTls, reports, (authority) => {
+    clientCredentials(authority, 'controller');
+    worker.trust(authority);
   });
   hintAtHost(host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);
   await worker.close();
 }
 
-/** Throws `E_USAGE`. */
-function kindOf({ kind }: Args): { readonly kind?: string } {
-  if (kind === undefined) return {};
-  if (isKindName(kind)) return { kind };
-  throw usageError(`--kind ${kind}: write a name of letters, digits, _ and -, e.g. t4`);
-}
-
-/** Address and credentials for registration. Throws `E_USAGE`. */
-function joiningOf({ controller, advertise, 'controller-ca': caFile }: Args) {
-  const flag = advertise !== undefined ? '--advertise' : caFile !== undefined ? '--controller-ca' : '';
-  if (controller.length === 0 && flag !== '')
-    throw usageError(`${flag} is for workers that register: name a --controller, too`);
-  return {
-    controllers: controller.map((address) => checkAddress(address, 'controller')),
-    ...(advertise === undefined ? {} : { advertised: checkAddress(advertise) }),
-  };
+function kindOf(given: string): string {
+  if (isKindName(given)) return given;
+  throw new Error('write a name of letters, digits, _ and -, e.g. t4');
 }

@@ -6,7 +6,7 @@ test.each([
   [['--role', 'cook'], /--role "cook": must be one of "worker", "controller", "client"/],
   [['--device', 'abacus'], /--device "abacus": must be one of "cpu",/],
   [['--memory', 'much'], /--memory much: must be a size/],
-  [['--json', '--fix-script'], /--json and --fix-script/],
+  [['--json', '--fix-script'], /--fix-script and --json/],
 ])('doctor %j is a usage error', async (args, message) => {
   const { status, stdout, stderr } = await runCli(['doctor', ...args]);
   expect(stderr).toMatch(/^escapement: E_USAGE: [^\n]+\n$/);

@@ -47,7 +47,7 @@ describe('a server in Python that sleeps for a known time', () => {
       ...words`--url ${url} --model rows --runs 5 --weights 2MiB --load-time 3ms ${sizes}`,
     );
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`rows on the server at ${url} (sleeper 1)\n`);
+    expect(stdout).toContain(`rows on server at ${url} (sleeper 1)\n`);
     expect(stdout).toContain('batch 16 is not taken: HTTP 400: at most 8 rows\n');
     const seen = (await (await fetch(`${url}/seen`)).json()) as number[];
     // The first of each size is checked, and not timed.

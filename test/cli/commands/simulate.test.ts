@@ -150,7 +150,9 @@ test('thresholds go to files for CI: JUnit XML, and the end of a Markdown file',
     /^before\n### escapement simulate: small\n\n✗ 1 of 2 thresholds is missed/,
   );
   const nothing = await runCli(run);
-  expect(nothing.stderr).toBe('escapement: E_USAGE: --junit requires --threshold\n');
+  expect(nothing.stderr).toBe(
+    'escapement: E_USAGE: missing option: --junit needs --threshold, --markdown needs --threshold\n',
+  );
   const nowhere = await runCli(words`${run.slice(0, 3)} --threshold ok>0 --markdown /dev/null/summary.md`);
   expect(nowhere).toMatchObject({ status: 22, stdout: '' });
 });
