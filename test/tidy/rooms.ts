@@ -64,7 +64,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_020,
   bounds: 1_150,
   browser: 130,
-  cli: 5_500,
+  cli: 5_115,
   config: 4_940,
   core: 4_520,
   index: 30,
@@ -79,7 +79,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   serve: 3_825,
   sim: 1_050,
   text: 350,
-  tools: 3_360,
+  tools: 3_295,
   import: 2_420,
   workload: 3_135,
 };
