@@ -137,12 +137,12 @@ type Known = Pick<
  * Opens the log of a fleet; null: all GPUs are there throughout. Throws `E_RESULTS` if the log of a varying fleet is
  * missing.
  */
-function openFleet(dir: string, { summary }: RunFacts, findings: Findings): FleetAudit | null {
-  if (summary.scaling === undefined) return null;
+function openFleet(dir: string, { summary, fleet }: RunFacts, findings: Findings): FleetAudit | null {
+  if (fleet === undefined) return null;
   const path = logOf(dir, 'gpus.tsv', 'actionLog');
-  const fleet = new FleetAudit(path);
-  for (const { line, what } of fleet.wrong) findings.violated('fleet', path, line, what);
-  return fleet;
+  const audit = new FleetAudit(path, summary.scaling === undefined);
+  for (const { line, what } of audit.wrong) findings.violated('fleet', path, line, what);
+  return audit;
 }
 
 /** Path of the log. Throws `E_RESULTS` if it is missing. */

@@ -28,7 +28,11 @@ export class FleetAudit {
   /** Impossible rows: line and problem. */
   readonly wrong: { readonly line: number; readonly what: string }[] = [];
 
-  constructor(readonly path: string) {
+  /** `mayFail`: GPUs may go without having drained. */
+  constructor(
+    readonly path: string,
+    private readonly mayFail: boolean,
+  ) {
     const log = new LogReader(path, ['t', 'worker_id', 'gpu_id', 'state']);
     let lastNs = 0;
     while (log.next()) {
@@ -86,7 +90,12 @@ export class FleetAudit {
       periods.push({ fromNs: t, onNs: state === ON ? t : never, drainsNs: never, offNs: never });
     } else if (last !== undefined && !isOff && !isOn && state === ON) last.onNs = t;
     else if (isOn && last.drainsNs === never && state === DRAINING) last.drainsNs = t;
-    else if (last !== undefined && !isOff && state === OFF && (!isOn || last.drainsNs < never))
+    else if (
+      last !== undefined &&
+      !isOff &&
+      state === OFF &&
+      (!isOn || last.drainsNs < never || this.mayFail)
+    )
       last.offNs = t;
     else this.wrong.push({ line, what: `state ${state} cannot follow` });
   }

@@ -63,6 +63,8 @@ const runFacts = z.object({
     weightedGoodputRps: count.nullish(),
     weightedAttainment: count.nullish(),
   }),
+  /** GPUs over time, if they come and go. */
+  fleet: z.object({}).optional(),
   windows: z.array(z.object({ beginSeconds: count })).nonempty(),
   setup: z
     .object({

@@ -17,6 +17,7 @@ import { libraryPlugin, loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
+import { scalerEntryOf } from './schema-policy.js';
 import { NO_TENANTS } from './schema-senders.js';
 import { validate } from './validate.js';
 
@@ -64,6 +65,8 @@ export async function buildExperiment(
   const specs = models.map(({ spec }) => spec);
   const { classes = [], tenants = NO_TENANTS } = config;
   checkSections(config.workload, specs, { class: classes, tenant: tenants.list }, placeOf);
+  if (config.cluster.failures.length > 0 && scalerEntryOf(config.scaler) !== null)
+    refuse('needs a fixed number of GPUs: leave out the scaler', placeOf(['cluster', 'failures']));
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
     const what =

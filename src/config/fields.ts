@@ -62,6 +62,13 @@ export function durationOrAuto(about: string, minNs = 0) {
   return quantity(about, (value) => (value === 'auto' ? value : durationFrom(minNs)(value)));
 }
 
+/** Integer ns above 0 from a text such as `2m`; infinite for the word `forever`. */
+export function durationOrForever(about: string) {
+  return quantity(about, (value) =>
+    value === 'forever' ? Number.POSITIVE_INFINITY : durationFrom(1)(value),
+  );
+}
+
 /** Faster arrivals would exceed the resolution of the clock, a nanosecond, and any memory. */
 const MAX_RPS = 1e7;
 

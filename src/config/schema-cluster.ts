@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { DEFAULT_PAGE_BYTES } from '../base/units.js';
+import { DEFAULT_PAGE_BYTES, NS_PER_S } from '../base/units.js';
+import type { FailureSpec } from '../sim/failures.js';
 import type { ConditionsChange } from '../sim/simulator-options.js';
 import {
   bandwidth,
@@ -7,8 +8,11 @@ import {
   choice,
   DERIVED_DEFAULT,
   duration,
+  durationOrForever,
+  flag,
   INSTEAD_OF,
   price,
+  rate,
   section,
   share,
   whole,
@@ -175,6 +179,27 @@ const clockChange = section({
     .describe('Clock after the change, relative to nominal: 0.8 makes kernels 25 % slower.'),
 });
 
+const isBilled = flag('false: a GPU costs nothing while it is gone.').default(true);
+
+const failure = z.union([
+  section({
+    at: duration('Time of the failure.'),
+    gpu: whole('GPU, counted from 0.', 0),
+    for: durationOrForever('Time until it is back, e.g. 2m; forever: it stays away.'),
+    slowdown: z
+      .number()
+      .min(1)
+      .exactOptional()
+      .describe('It is not gone, but INFERs that start meanwhile take so many times as long.'),
+    billed: isBilled,
+  }),
+  section({
+    rate: rate('Failures of each GPU, at random times, e.g. 0.01/h.'),
+    repair: duration('Time until it is back.', 1),
+    billed: isBilled,
+  }),
+]);
+
 const clusterSection = section({
   gpus: gpusSchema,
   workers: whole('Worker machines; the GPUs are dealt to them in blocks.', 1).default(1),
@@ -201,6 +226,12 @@ const clusterSection = section({
   ).prefault('1ms'),
   gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
   changes: z.array(conditionsChange).prefault([]).describe('Changes of noise and network during the run.'),
+  failures: z
+    .array(failure)
+    .prefault([])
+    .describe(
+      'GPUs that fail in simulations: all that they were sent is lost, and they come back without weights.',
+    ),
 });
 
 export const clusterSchema = clusterSection.transform((cluster, context) => {
@@ -213,6 +244,9 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
   if (cluster.workers > gpus) refuse(['workers'], `must be at most gpus (${gpus})`);
   cluster.gpuClock.forEach(({ gpu = 0 }, i) => {
     if (gpu >= gpus) refuse(['gpuClock', i, 'gpu'], `must be below gpus (${gpus})`);
+  });
+  cluster.failures.forEach((one, i) => {
+    if ('gpu' in one && one.gpu >= gpus) refuse(['failures', i, 'gpu'], `must be below gpus (${gpus})`);
   });
   cluster.changes.forEach(({ noise, network }, i) => {
     if (Object.keys({ ...noise, ...network }).length === 0)
@@ -237,15 +271,35 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     overheadNs: cluster.overhead,
     abortNs: cluster.abort,
     /** Sorted by time; gpu −1 means all. */
-    gpuClock: cluster.gpuClock
-      .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
-      .sort((left, right) => left.atNs - right.atNs),
+    gpuClock: [
+      ...cluster.gpuClock.map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor })),
+      ...cluster.failures.flatMap(slowed),
+    ].sort((left, right) => left.atNs - right.atNs),
+    failures: cluster.failures.flatMap(failing),
     /** Sorted by time, each with all conditions in force from then on. */
     changes: resolveChanges(cluster),
   };
 });
 
 type Cluster = z.output<typeof clusterSection>;
+
+type Failure = Cluster['failures'][number];
+
+/** Clock changes of a GPU that is slow for a while. */
+function slowed(failure: Failure) {
+  if (!('slowdown' in failure) || failure.slowdown === undefined) return [];
+  const { at, gpu, slowdown } = failure;
+  const untilNs = at + failure.for;
+  const back = untilNs < Number.POSITIVE_INFINITY ? [{ atNs: untilNs, gpu, factor: 1 }] : [];
+  return [{ atNs: at, gpu, factor: 1 / slowdown }, ...back];
+}
+
+function failing(failure: Failure): FailureSpec[] {
+  const isBilled = failure.billed;
+  if ('rate' in failure) return [{ perNs: failure.rate / NS_PER_S, repairNs: failure.repair, isBilled }];
+  if (failure.slowdown !== undefined) return [];
+  return [{ atNs: failure.at, gpu: failure.gpu, forNs: failure.for, isBilled }];
+}
 
 /** Each change with all conditions in force from then on. */
 function resolveChanges({ noise, network, changes }: Cluster): ConditionsChange[] {

@@ -17,6 +17,7 @@ import { RunTally } from '../record/run-tally.js';
 import { buildLatencyCdf, buildSchedulerFigures, buildSlices, buildSummary } from '../record/summary.js';
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
+import { drawFailures, type GpuFailure } from '../sim/failures.js';
 import { seedChanges } from './random-streams.js';
 
 interface CollectorOptions {
@@ -36,6 +37,8 @@ export class Collector {
   private readonly timeline: Timeline | null;
   /** GPUs in service over time; null: always all of them. */
   readonly fleet: FleetTally | null;
+  /** GPUs that fail. */
+  readonly failures: readonly GpuFailure[];
   /** Events of GPUs that the engine reports. */
   readonly events: RunEvent[] = [];
   private began = performance.now();
@@ -63,10 +66,12 @@ export class Collector {
     const slice = output.timeline;
     const windows = this.recorder.windows.bins;
     this.timeline = slice === null ? null : new Timeline({ slice, models, windows });
-    this.fleet =
-      scalerEntryOf(experiment.scaler) === null
-        ? null
-        : new FleetTally({ kinds, warmupNs: experiment.warmupNs, durationNs: workload.durationNs });
+    this.failures = drawFailures(cluster.failures, cluster.gpus, workload.durationNs, experiment.seed);
+    const isFixed = scalerEntryOf(experiment.scaler) === null && this.failures.length === 0;
+    const tallied = kinds.length === 0 ? [{ name: '', gpus: cluster.gpus }] : kinds;
+    this.fleet = isFixed
+      ? null
+      : new FleetTally({ kinds: tallied, warmupNs: experiment.warmupNs, durationNs: workload.durationNs });
     this.observers = [this.recorder, this.timeline].filter((observer) => observer !== null);
   }
 
@@ -99,7 +104,8 @@ export class Collector {
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
     const clocks = kind === 'live' ? [] : clockEvents(experiment.cluster);
-    const events = [...this.events, ...clocks, ...(fleet?.events ?? [])];
+    const failed = this.failures.map(failureEvent);
+    const events = [...this.events, ...clocks, ...failed, ...(fleet?.events ?? [])];
     return {
       ...seen,
       summary: {
@@ -107,7 +113,9 @@ export class Collector {
         ...buildSchedulerFigures(recorder, { policy, digest }, onNs),
         ...this.costFigures(),
         ...notesOf(experiment),
-        ...(fleet === null ? {} : { scaling: fleet.figures(experiment.scaler.kind) }),
+        ...(fleet === null || scalerEntryOf(experiment.scaler) === null
+          ? {}
+          : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
       ...(kind === 'simulated' && !seedChanges(experiment)
         ? { slices: buildSlices(recorder, sectionSenders(experiment)) }
@@ -159,6 +167,11 @@ export class Collector {
       setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment) },
     };
   }
+}
+
+function failureEvent({ gpu, atNs, untilNs }: GpuFailure): RunEvent {
+  const back = untilNs === Number.POSITIVE_INFINITY ? 'for good' : `until ${untilNs / NS_PER_S} s`;
+  return { atSeconds: atNs / NS_PER_S, kind: 'GPU lost', text: `GPU ${gpu} is gone ${back}` };
 }
 
 function clockEvents({ gpuClock }: ClusterConfig): RunEvent[] {

@@ -20,7 +20,7 @@ export interface EngineTask {
   readonly source: ArrivalSource;
   /** Sees requests and actions end. */
   readonly observer: RunObserver;
-  /** Decides the number of GPUs; null: it is fixed. */
+  /** Decides the number of GPUs, and which fail; null: all are there throughout. */
   readonly scaling: Scaling | null;
   /** Add GPUs that are lost. */
   readonly events: RunEvent[];

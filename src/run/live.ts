@@ -31,10 +31,7 @@ export function live({ journal }: LiveOptions = {}): Engine {
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
   const { experiment, source, observer, outDir, events, begin, watch, onProgress } = task;
-  if (task.scaling !== null) {
-    const what = `${experiment.scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
-    throw new EscapementError('E_CONFIG_VALUE', what, { file: experiment.file, key: 'scaler.kind' });
-  }
+  if (task.scaling !== null) throw simulatedOnly(experiment);
   const machines = await startAll(await experimentMachines(experiment));
   begin();
   const wakeLateness = new Histogram();
@@ -97,6 +94,16 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
     await cluster.close();
     throw error;
   }
+}
+
+/** Error for an experiment whose GPUs come and go. */
+function simulatedOnly({ scaler, cluster, file }: Experiment): EscapementError {
+  const isFailing = cluster.failures.length > 0;
+  const what = isFailing
+    ? 'are simulated only: leave them out here, e.g. --set cluster.failures=[]'
+    : `${scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
+  const key = isFailing ? 'cluster.failures' : 'scaler.kind';
+  return new EscapementError('E_CONFIG_VALUE', what, { file, key });
 }
 
 /** Starts all machines; closes those already started if one fails. */

@@ -14,6 +14,7 @@ export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolea
     cluster.noise.distribution === 'profile' ||
     [cluster.noise, ...changed(cluster)].some(({ load }) => load > 0),
   'profile-error': ({ cluster }) => cluster.noise.profile > 0,
+  failures: ({ cluster }) => cluster.failures.some((failure) => 'perNs' in failure),
   network: ({ cluster: { network, changes } }) =>
     [network, ...changes.map((change) => change.network)].some(({ jitterNs }) => jitterNs > 0),
   'clock-offset': ({ cluster }) => cluster.clockOffsetNs > 0,

@@ -35,13 +35,13 @@ export async function run(experiment: Experiment, engine: Engine, options: RunOp
   const logs = outDir === undefined ? null : new RunLogs(experiment, outDir, collector);
   try {
     const fleetObservers = [collector.fleet, logs?.fleet ?? null].filter((each) => each !== null);
-    const scaling = await openScaling(experiment, workload.durationNs, fleetObservers);
+    const scaling = await openScaling(experiment, workload.durationNs, collector.failures, fleetObservers);
     const { digest, arrivals, live } = await engine.drive({
       experiment,
       source: workload.source,
       scaling,
       observer: fanOut([
-        ...(scaling === null ? [] : [scaling.autoscaler]),
+        ...(scaling?.autoscaler ? [scaling.autoscaler] : []),
         ...collector.observers,
         ...(logs?.observers ?? []),
         ...(observer === undefined ? [] : [observer]),

@@ -6,24 +6,40 @@ import { RateLimits } from '../core/rate-limits.js';
 import { Autoscaler, type Scheduled } from '../scalers/autoscaler.js';
 import type { ScalerContext } from '../scalers/entry.js';
 import { workOf } from '../scalers/work.js';
+import type { GpuFailure } from '../sim/failures.js';
 import type { FleetOptions } from '../sim/fleet.js';
 
-/** A scaler at work in a simulation. */
+/** Scaler and failures of a simulation's GPUs. */
 export interface Scaling {
-  /** Observes the run; must be given the controller before it begins. */
-  readonly autoscaler: Autoscaler;
+  /** Observes the run; must be given the controller before it begins. Null: the number of GPUs is fixed. */
+  readonly autoscaler: Autoscaler | null;
   readonly fleet: FleetOptions;
 }
 
-/** Scaler of an experiment's cluster; null if there is none. Throws coded errors for bad traces. */
+/** Scaler and failures of an experiment's cluster; null if there are none. Throws coded errors for bad traces. */
 export async function openScaling(
   experiment: Experiment,
   durationNs: number,
+  failures: readonly GpuFailure[],
   observers: readonly FleetObserver[],
 ): Promise<Scaling | null> {
   const { scaler, cluster } = experiment;
   const entry = scalerEntryOf(scaler);
-  if (entry === null) return null;
+  const fleet = {
+    kinds: cluster.kinds.map(({ gpus, on, scaled: { startNs, minLifetimeNs } }) => ({
+      ...{ gpus, on, startNs, minLifetimeNs },
+    })),
+    ...{ failures, observers },
+  };
+  if (entry === null) {
+    if (failures.length === 0) return null;
+    // Never asked: its first decision is after the end.
+    const decide = () => ({ gpus: cluster.kinds.map(({ gpus }) => gpus), reason: '' });
+    return {
+      autoscaler: null,
+      fleet: { ...fleet, intervalNs: Number.POSITIVE_INFINITY, untilNs: 0, decide },
+    };
+  }
   const { intervalNs } = scaler;
   const hindsight = entry.needsHindsight === true ? await workAhead(experiment, intervalNs) : [];
   const context: ScalerContext = { hindsight, hindsightNs: intervalNs };
@@ -35,10 +51,7 @@ export async function openScaling(
   return {
     autoscaler,
     fleet: {
-      kinds: cluster.kinds.map(({ gpus, on, scaled: { startNs, minLifetimeNs } }) => ({
-        ...{ gpus, on, startNs, minLifetimeNs },
-      })),
-      ...{ intervalNs, untilNs: durationNs, observers },
+      ...{ ...fleet, intervalNs, untilNs: durationNs },
       decide: (counts, nowNs) => autoscaler.decide(counts, nowNs),
     },
   };
@@ -46,7 +59,7 @@ export async function openScaling(
 
 /** Gives the scaler, if there is one, access to its controller's state. */
 export function followController(scaling: Scaling | null, controller: Scheduled): void {
-  scaling?.autoscaler.follow(controller);
+  scaling?.autoscaler?.follow(controller);
 }
 
 /** Work of the whole run by interval, in GPUs of the first kind: reads the workload once, ahead of the run. */

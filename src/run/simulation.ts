@@ -47,9 +47,9 @@ export class Simulation {
     const workload = await openWorkloads(experiment);
     const collector = new Collector(experiment, workload, { percentiles });
     const fleetObservers = collector.fleet === null ? [] : [collector.fleet];
-    const scaling = await openScaling(experiment, workload.durationNs, fleetObservers);
+    const scaling = await openScaling(experiment, workload.durationNs, collector.failures, fleetObservers);
     const observers = [
-      ...(scaling === null ? [] : [scaling.autoscaler]),
+      ...(scaling?.autoscaler ? [scaling.autoscaler] : []),
       ...collector.observers,
       ...(observer === undefined ? [] : [observer]),
     ];

@@ -14,9 +14,21 @@ export const CONDITIONS_CHANGE = 8;
 export const GPU_READY = 9;
 export const SCALE = 10;
 export const CLIENT_LEAVES = 11;
-export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11;
+export const GPU_FAILS = 12;
+export const GPU_RETURNS = 13;
+export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13;
 
-const KINDS = 12;
+const KINDS = 14;
+/** Events of a worker and of messages to and from it, which are void when its GPU fails. */
+const OF_WORKER: readonly EventKind[] = [
+  EXEC_END,
+  LOAD_END,
+  INPUT_END,
+  OUTPUT_END,
+  WORKER_WAKE,
+  DELIVER_ACTION,
+  DELIVER_RESULT,
+];
 
 /** A future event. Objects are reused once handled. */
 export class SimEvent {
@@ -46,7 +58,7 @@ export class SimEvent {
  * preserve the order of equals, so the sequence is part of the comparison.
  */
 export class EventQueue {
-  private readonly queue = new TinyQueue<SimEvent>([], compare);
+  private queue = new TinyQueue<SimEvent>([], compare);
   private readonly pool: SimEvent[] = [];
   private sequence = 0;
   /** Time of the next event, Infinity when there is none. */
@@ -72,6 +84,13 @@ export class EventQueue {
     const next = this.queue.peek();
     this.nextNs = next === undefined ? Number.POSITIVE_INFINITY : next.timeNs;
     return event;
+  }
+
+  /** Drops everything that a GPU's worker would still do. Takes as long as a rebuild of the queue. */
+  dropWorker(gpu: number): void {
+    const kept = this.queue.data.filter((event) => event.gpu !== gpu || !OF_WORKER.includes(event.kind));
+    this.queue = new TinyQueue(kept, compare);
+    this.nextNs = this.queue.peek()?.timeNs ?? Number.POSITIVE_INFINITY;
   }
 
   recycle(event: SimEvent): void {

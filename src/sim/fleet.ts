@@ -9,6 +9,7 @@ import {
   type GpuState,
 } from '../core/fleet-observer.js';
 import type { GpuCount, ScalingDecision } from '../core/scaler.js';
+import type { GpuFailure } from './failures.js';
 
 /** A kind of GPU with a varying number. */
 interface FleetKind {
@@ -30,6 +31,8 @@ export interface FleetOptions {
   /** End of scaling decisions. */
   readonly untilNs: number;
   decide(counts: readonly GpuCount[], nowNs: number): ScalingDecision;
+  /** Failures, those of a GPU one after the other; absent: none. Not together with decisions. */
+  readonly failures?: readonly GpuFailure[];
   readonly observers: readonly FleetObserver[];
 }
 
@@ -130,6 +133,23 @@ export class Fleet {
     if (this.order[gpu] !== order || this.state[gpu] !== GPU_STARTING) return false;
     this.set(gpu, GPU_ON, nowNs);
     return true;
+  }
+
+  /** Loses a GPU. One that is paid for nevertheless counts as ordered again at once. */
+  failed(gpu: number, nowNs: number): void {
+    this.owed[gpu] = 0;
+    this.set(gpu, GPU_OFF, nowNs);
+    if (this.failureAt(gpu, nowNs).isBilled) this.set(gpu, GPU_STARTING, nowNs);
+  }
+
+  /** Puts a GPU that has failed into service again. */
+  recovered(gpu: number, nowNs: number): void {
+    if (this.state[gpu] === GPU_OFF) this.set(gpu, GPU_STARTING, nowNs);
+    this.set(gpu, GPU_ON, nowNs);
+  }
+
+  private failureAt(gpu: number, nowNs: number): GpuFailure {
+    return this.options.failures!.find((one) => one.gpu === gpu && one.atNs === nowNs)!;
   }
 
   /**

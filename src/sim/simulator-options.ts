@@ -69,7 +69,7 @@ export interface SimulatorOptions {
   readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
   /** Changes of noise and network, by time. */
   readonly changes?: readonly ConditionsChange[];
-  /** Scaling; absent: all GPUs are there throughout. */
+  /** Scaling and failures; absent: all GPUs are there throughout. */
   readonly fleet?: FleetOptions;
   /** Checks after every instant that controller, workers and queues agree. Slow. */
   readonly checks?: boolean;

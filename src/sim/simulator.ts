@@ -1,6 +1,6 @@
 import { invariant } from '../base/invariant.js';
 import { stream } from '../base/random/streams.js';
-import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
+import { type Action, LANE_EXEC, LANE_WEIGHTS, STATUS_WORKER_LOST } from '../core/action.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import { Controller } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
@@ -17,7 +17,9 @@ import {
   DELIVER_RESULT,
   EventQueue,
   EXEC_END,
+  GPU_FAILS,
   GPU_READY,
+  GPU_RETURNS,
   INPUT_END,
   LOAD_END,
   OUTPUT_END,
@@ -68,6 +70,8 @@ export class Simulator {
   /** Null: the GPUs are fixed. */
   private readonly fleet: Fleet | null;
   private readonly newWorker: (gpu: number) => Worker;
+  /** By GPU: actions sent without a result; null if no GPU fails. */
+  private readonly unanswered: readonly Set<Action>[] | null;
   /** Actions sent by the controller in this step; the array never shrinks, the number delimits it. */
   private readonly outbox: Action[] = [];
   private outboxCount = 0;
@@ -104,6 +108,8 @@ export class Simulator {
     this.workers = this.devices.map((_, gpu) => this.newWorker(gpu));
     this.changes = options.changes ?? [];
     schedulePlanned(this.events, options);
+    const canFail = (options.fleet?.failures ?? []).length > 0;
+    this.unanswered = canFail ? this.workers.map(() => new Set<Action>()) : null;
     this.fleet = options.fleet === undefined ? null : this.openFleet(options.fleet);
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
   }
@@ -221,6 +227,13 @@ export class Simulator {
       case GPU_READY:
         this.gpuReady(gpu, event.order);
         return;
+      case GPU_FAILS:
+        this.gpuFails(gpu);
+        return;
+      case GPU_RETURNS:
+        this.fleet?.recovered(gpu, this.nowNs);
+        this.controller.gpuUp(gpu, []);
+        return;
       case SCALE:
         this.scheduleScaling(this.fleet?.scale(this.nowNs) ?? Number.POSITIVE_INFINITY);
         return;
@@ -260,6 +273,7 @@ export class Simulator {
 
   private returned(action: Action): void {
     this.fleet?.returned(action.gpu);
+    this.unanswered?.[action.gpu].delete(action);
     this.controller.result(action);
   }
 
@@ -289,9 +303,27 @@ export class Simulator {
     this.controller.gpuUp(gpu, []);
   }
 
+  /** Loses a GPU with its weights and all that it was sent. */
+  private gpuFails(gpu: number): void {
+    this.events.dropWorker(gpu);
+    this.wakeNs[gpu] = Number.POSITIVE_INFINITY;
+    const lost = [...(this.unanswered?.[gpu] ?? [])].sort((a, b) => a.id - b.id);
+    for (const action of lost) {
+      action.status = STATUS_WORKER_LOST;
+      action.beginNs = this.nowNs;
+      action.endNs = this.nowNs;
+      action.clock = 1;
+      this.returned(action);
+    }
+    this.fleet?.failed(gpu, this.nowNs);
+    this.workers[gpu] = this.newWorker(gpu);
+    this.controller.gpuDown(gpu);
+  }
+
   private send(action: Action): void {
     const { network, nowNs } = this;
     this.fleet?.sent(action.gpu);
+    this.unanswered?.[action.gpu].add(action);
     if (!network.delays) this.outbox[this.outboxCount++] = action;
     else this.events.schedule(network.toWorker(action.gpu, nowNs), DELIVER_ACTION, action.gpu, action);
   }

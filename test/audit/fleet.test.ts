@@ -19,7 +19,7 @@ function audit(): FleetAudit {
   const path = join(mkdtempSync(join(tmpdir(), 'escapement-')), 'gpus.tsv');
   const lines = ROWS.map(([t, state]) => `${t}\t0\t0\t${state}\n`);
   writeFileSync(path, `t\tworker_id\tgpu_id\tstate\n${lines.join('')}`);
-  return new FleetAudit(path);
+  return new FleetAudit(path, false);
 }
 
 describe('an action', () => {

@@ -16,7 +16,7 @@ describe('loadExperiment', () => {
       cluster: {
         ...{ gpus: 1, workers: 1, pages: 1376, pageBytes: 16 * 1024 * 1024, oneLane: false },
         ...{ copyBytesPerS: Number.POSITIVE_INFINITY, clockOffsetNs: 0, overheadNs: 0 },
-        ...{ network: { delayNs: 0, jitterNs: 0 }, gpuClock: [], changes: [] },
+        ...{ network: { delayNs: 0, jitterNs: 0 }, gpuClock: [], failures: [], changes: [] },
         noise: { distribution: 'normal', exec: 0, load: 0, stragglers: 0, stragglerFactor: 10, profile: 0 },
       },
       workloads: [{ kind: 'poisson', rateRps: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
@@ -106,6 +106,10 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   lanes: one
   overhead: 50us
   gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]
+  failures:
+    - { at: 2s, gpu: 1, for: 3s, billed: false }
+    - { at: 6s, gpu: 0, for: forever, slowdown: 4 }
+    - { rate: 36/h, repair: 10s }
   changes:
     - { at: 9s, noise: { exec: 5% } }
     - { at: 4s, network: { delay: 5ms } }`,
@@ -124,7 +128,12 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       noise: { distribution: 'normal', ...noise, profile: 0.15 },
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
+        { atNs: 6e9, gpu: 0, factor: 0.25 },
         { atNs: 10e9, gpu: 2, factor: 0.8 },
+      ],
+      failures: [
+        { atNs: 2e9, gpu: 1, forNs: 3e9, isBilled: false },
+        { perNs: 0.01 / 1e9, repairNs: 10e9, isBilled: true },
       ],
       // By time, each with all that is in force from then on.
       changes: [

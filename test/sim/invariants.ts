@@ -6,6 +6,7 @@ import {
   STATUS_INFER_WEIGHTS_CHANGED,
   STATUS_OK,
   STATUS_WEIGHTS_MISSING,
+  STATUS_WORKER_LOST,
   UNLOAD,
 } from '../../src/core/action.js';
 import type { GpuKind } from '../../src/core/cluster-spec.js';
@@ -45,6 +46,7 @@ export interface SeenRun {
 const RAN = [STATUS_OK, 54, 84];
 /** Statuses of INFERs whose requests policies may take back. */
 const GIVEN_BACK = [
+  STATUS_WORKER_LOST,
   STATUS_ABORTED,
   STATUS_INFER_TOO_LATE,
   STATUS_WEIGHTS_MISSING,

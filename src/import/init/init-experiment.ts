@@ -211,15 +211,15 @@ function textOf({ traces, models, kinds, slo, isGiven, from }: Contents): string
   });
   const workload = traces.map(({ path, kind }) => ({ kind, path: from(path), ...(slo !== null && { slo }) }));
   const speeds = kinds.filter(({ speed }) => speed !== undefined).map(({ name }) => name);
-  const told = traces.flatMap(({ slosNs }) => [...slosNs].map((ns) => `${ns / 1e6} ms`));
+  const slosMs = traces.flatMap(({ slosNs }) => [...slosNs].map((ns) => `${ns / 1e6} ms`));
   const sloReason =
     slo === null
       ? '# Each request has the SLO of its row.'
       : isGiven
         ? '# SLO of all requests.'
         : `# The SLO is ${SLO_TIMES} times the latency of batch 1 of the slowest model on ${kinds[0]!.name}: set your own` +
-          (told.length > 0
-            ? `, or leave slo out for that of the trace (${[...new Set(told)].join(', ')}).`
+          (slosMs.length > 0
+            ? `, or leave slo out for that of the trace (${[...new Set(slosMs)].join(', ')}).`
             : '.');
   const lines = [
     '# An experiment with your requests and your models: who is served in time, and on how many GPUs?',

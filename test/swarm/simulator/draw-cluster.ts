@@ -27,6 +27,7 @@ export function drawCluster(draw: Draw, { gpus, models, lengthNs }: Surroundings
     ...draw.maybe(0.3, 'abort', () => draw.pick(['0s', '100us', '5ms'])),
     ...draw.maybe(0.2, 'gpuClock', () => draw.list(1, 4, () => clockChange(draw, gpus, lengthNs))),
     ...draw.maybe(0.2, 'changes', () => draw.list(1, 3, () => change(draw, lengthNs))),
+    ...draw.maybe(0.2, 'failures', () => draw.list(1, 3, () => failure(draw, gpus, lengthNs))),
   };
 }
 
@@ -45,6 +46,16 @@ function drawKinds(draw: Draw, gpus: number, models: DrawnModels): Section[] {
       ...draw.maybe(0.3, 'price', () => `${draw.int(1, 9)}/h`),
     };
   });
+}
+
+function failure(draw: Draw, gpus: number, lengthNs: number): Section {
+  const billed = draw.chance(0.5);
+  const away = ns(draw.skewed(100 * US, lengthNs));
+  return {
+    ...{ at: ns(draw.skewed(1, lengthNs)), gpu: draw.int(0, gpus - 1), billed },
+    for: draw.chance(0.2) ? 'forever' : away,
+    ...draw.maybe(0.3, 'slowdown', () => Number(draw.real(1, 20).toFixed(1))),
+  };
 }
 
 /** Often room for no more than the largest model. */

@@ -1,0 +1,50 @@
+import { stream } from '../base/random/streams.js';
+
+/** GPUs that fail: one at a time that is given, or all at times that are drawn. */
+export type FailureSpec =
+  | { readonly atNs: number; readonly gpu: number; readonly forNs: number; readonly isBilled: boolean }
+  | { readonly perNs: number; readonly repairNs: number; readonly isBilled: boolean };
+
+/** A GPU that is gone for a while, and comes back without weights. */
+export interface GpuFailure {
+  readonly gpu: number;
+  readonly atNs: number;
+  /** Infinity: it stays away. */
+  readonly untilNs: number;
+  readonly isBilled: boolean;
+}
+
+/**
+ * Failures of a run, by time. Times between failures are exponentially distributed, for each GPU by itself. Failures of
+ * a GPU that overlap are one, billed as the first.
+ */
+export function drawFailures(
+  specs: readonly FailureSpec[],
+  gpus: number,
+  durationNs: number,
+  seed: number | string,
+): GpuFailure[] {
+  const drawn = specs.flatMap((spec): GpuFailure[] => {
+    const { isBilled } = spec;
+    if ('atNs' in spec) {
+      const { gpu, atNs, forNs } = spec;
+      return [{ gpu, atNs, untilNs: atNs + forNs, isBilled }];
+    }
+    const failures: GpuFailure[] = [];
+    for (let gpu = 0; gpu < gpus; gpu++) {
+      const own = `${seed}/${gpu}`;
+      const random = stream(own, 'failures');
+      const next = (fromNs: number) => Math.round(fromNs - Math.log1p(-random()) / spec.perNs);
+      for (let atNs = next(0); atNs < durationNs; atNs = next(atNs + spec.repairNs))
+        failures.push({ gpu, atNs, untilNs: atNs + spec.repairNs, isBilled });
+    }
+    return failures;
+  });
+  const merged: GpuFailure[] = [];
+  for (const one of drawn.sort((a, b) => a.atNs - b.atNs || a.gpu - b.gpu)) {
+    const before = merged.findIndex(({ gpu, untilNs }) => gpu === one.gpu && untilNs >= one.atNs);
+    if (before < 0) merged.push(one);
+    else merged[before] = { ...merged[before], untilNs: Math.max(merged[before].untilNs, one.untilNs) };
+  }
+  return merged;
+}
