@@ -7,7 +7,7 @@ import { pageAt } from './pages.js';
 const COMMAND_PAGE = pageAt('docs/reference/commands.md').text;
 
 /** Servers, whose output is their log, and those that print a text or JSON anyway. */
-const WITHOUT = ['controller', 'schema', 'serve', 'sweep-worker', 'worker'];
+const WITHOUT = ['controller', 'init', 'schema', 'serve', 'sweep-worker', 'worker'];
 
 /** The table's rows: commands, and what it says of their keys. */
 const ROWS = tableAfter('| command | keys of the object that `--json` prints |').map(([commands, keys]) => ({
@@ -32,6 +32,7 @@ describe('one object with the keys of the table', () => {
   beforeAll(async () => {
     writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
     writeIn(dir, 'log.csv', 'time,model\n1760248800.5,a\n');
+    writeIn(dir, 'measured.csv', 'model,gpu,batch,latency_ms\na,t4,1,2\n');
     await runOk(['simulate', 'small.yaml', '--out', 'run', '--quiet'], { cwd: dir });
     await runOk(['model', 'make', 'mlp', '--repository', 'models', '--name', 'made', '--input', '4'], {
       cwd: dir,
@@ -61,6 +62,7 @@ describe('one object with the keys of the table', () => {
     'trace info trace.csv',
     'trace convert small.yaml arrivals.csv',
     'import trace log.csv --out imported.csv',
+    'import profiles measured.csv --out imported',
   ])('%s', async (line) => {
     const { stdout, status, stderr } = await runCli([...line.split(' '), '--json'], { cwd: dir });
     expect(status, stderr).toBe(0);

@@ -25,7 +25,7 @@ export const flags = {
     batch: whole(1, 'Batch size of files that do not say it', 'as in NAME_b8.csv'),
     unit: choice(TIME_UNITS, 'Unit of latencies whose column has none'),
     where: list('Take only rows with this text in a column, e.g. precision=FP16'),
-    spread: ratio('p99 over median of an INFER, where no percentiles are known', 'none'),
+    spread: ratio('Ratio of p99 to median of an INFER, where percentiles are not known', 'none'),
   }),
   ...group('Output', { out: textOr('profiles', 'Folder for the profiles'), json }),
 };

@@ -35,6 +35,12 @@ export const DEFAULT_CONNECTIONS = 10_000;
 /** More than honest clients of one address have under way: the requests of a second or so at a high rate. */
 export const DEFAULT_CLIENT_REQUESTS = 4096;
 
+const HEADERS_TIMEOUT_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 300_000;
+const SEND_TIMEOUT_MS = 30_000;
+const IDLE_TIMEOUT_MS = 75_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
 export function defaultLimits(): Limits {
   return {
     maxBatch: 256,
@@ -43,11 +49,11 @@ export function defaultLimits(): Limits {
     maxInflightBytes: defaultInflightBytes(),
     maxConnections: DEFAULT_CONNECTIONS,
     maxClientRequests: DEFAULT_CLIENT_REQUESTS,
-    headersTimeoutMs: 30_000,
-    requestTimeoutMs: 300_000,
-    sendTimeoutMs: 30_000,
-    idleTimeoutMs: 75_000,
-    handshakeTimeoutMs: 10_000,
+    headersTimeoutMs: HEADERS_TIMEOUT_MS,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    sendTimeoutMs: SEND_TIMEOUT_MS,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+    handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
   };
 }
 

@@ -11,7 +11,7 @@ import {
 import { FleetBooks } from './fleet-books.js';
 
 const EXPERIMENT = {
-  cluster: { kinds: [{ gpus: 2, on: 1, scaled: { min: 1, max: 2, startNs: 5 } }] },
+  cluster: { kinds: [{ gpus: 2, on: 1, scaled: { min: 1, max: 2, startNs: 5 } }], failures: [] },
   scaler: { intervalNs: 10 },
 } as unknown as Experiment;
 const counts = (on: number, starting = 0, draining = 0) => [{ on, starting, draining }];

@@ -8,7 +8,7 @@ import { WatchedRun } from './watched-run.js';
 
 const MODEL = { pages: 3, batchSizes: [1, 2] } as unknown as ModelSpec;
 const EXPERIMENT = {
-  cluster: { kinds: [{ gpus: 1, on: 1, pages: 4 }], oneLane: false, overheadNs: 0 },
+  cluster: { kinds: [{ gpus: 1, on: 1, pages: 4 }], failures: [], oneLane: false, overheadNs: 0 },
   models: [MODEL, MODEL],
   warmupNs: 0,
 } as unknown as Experiment;
