@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error.js';
@@ -59,7 +60,7 @@ interface Answer {
 function call(
   session: ClientHttp2Session,
   method: string,
-  pieces: readonly Uint8Array[],
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   headers: OutgoingHttpHeaders = {},
   end = true,
 ): Promise<Answer> {
@@ -71,8 +72,10 @@ function call(
     ...headers,
   });
   stream.on('error', () => {});
-  for (const piece of pieces) stream.write(piece);
-  if (end) stream.end();
+  void (async () => {
+    for await (const piece of pieces) stream.write(piece);
+    if (end) stream.end();
+  })();
   return new Promise((resolve) => {
     const got: Record<string, unknown> = {};
     const parts: Buffer[] = [];
@@ -204,13 +207,17 @@ describe('memory', () => {
     service.answer = null;
     const other = call(session, 'ModelInfer', [frame(infer(2))]);
     await expect.poll(() => service.requests.length).toBe(1);
-    const greedy = await call(
-      session,
-      'ModelStreamInfer',
-      new Array(8).fill(frame(infer(400_000))),
-      {},
-      false,
-    );
+    let isOver = false;
+    // One by one: what comes of messages that are not complete counts as well, and would close the connection.
+    const messages = (async function* () {
+      while (!isOver) {
+        const taken = service.requests.length;
+        yield frame(infer(400_000));
+        while (!isOver && service.requests.length === taken) await sleep(1);
+      }
+    })();
+    const greedy = await call(session, 'ModelStreamInfer', messages, {}, false);
+    isOver = true;
     expect(greedy.status).toBe('8');
     expect(service.requests.length).toBeGreaterThan(1);
     service.requests[0].done(echo(service.requests[0]));
