@@ -38,6 +38,8 @@ export function predictLatencyNs(
 /** Time that one GPU needs for the full batches among `queued` requests; the rest may share the new one's. */
 function drainNs(cluster: Cluster, model: number, queued: number, bucket: number): number {
   const { batchSizes } = cluster.models[model];
+  // The usual case: the new request joins those that wait.
+  if (queued < batchSizes[batchSizes.length - 1]) return 0;
   let bestNs = Number.POSITIVE_INFINITY;
   for (let b = 0; b < batchSizes.length; b++) {
     bestNs = Math.min(bestNs, Math.floor(queued / batchSizes[b]) * cluster.nominalExecNsAt(model, b, bucket));
