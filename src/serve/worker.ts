@@ -81,8 +81,8 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       { port: server.port, metrics: metrics?.port, gpus: gpus.length, kind, models: models.length },
       'ready',
     );
-    const registrars = registerWith(options, server.port, instance, (line, isProblem) =>
-      events.say(isProblem ? 'warn' : 'info', {}, line, 'registration'),
+    const registrars = registerWith(options, server.port, instance, (line, isProblem, controller) =>
+      events.say(isProblem ? 'warn' : 'info', {}, line, `registration with ${controller}`),
     );
     return {
       certificates,
@@ -113,7 +113,7 @@ function registerWith(
   { world, controllers, advertised = '', token = '', controllerTls }: WorkerProcessOptions,
   port: number,
   instance: string,
-  log: (line: string, isProblem: boolean) => void,
+  log: (line: string, isProblem: boolean, controller: string) => void,
 ): Registrars[] {
   return controllers.map(
     (controller) =>

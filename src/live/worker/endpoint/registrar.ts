@@ -26,8 +26,8 @@ interface RegistrarOptions {
   /** Expected name in its certificate; absent: the host of its address. */
   readonly serverName?: string;
   readonly registration: WireRegistration;
-  /** Receives lines for the operator, at each attempt; `isProblem`: something is wrong. */
-  readonly log: (line: string, isProblem: boolean) => void;
+  /** Receives lines for the operator, at each attempt; `isProblem`: something is wrong with `controller`. */
+  readonly log: (line: string, isProblem: boolean, controller: string) => void;
   /** Default: this machine's. */
   readonly time?: Time;
   readonly network?: Network;
@@ -115,7 +115,8 @@ export class Registrar {
   }
 
   private say(what: string, isProblem: boolean): void {
-    this.options.log(`controller ${this.options.controller}: ${what}`, isProblem);
+    const { controller, log } = this.options;
+    log(`controller ${controller}: ${what}`, isProblem, controller);
   }
 }
 
@@ -177,7 +178,8 @@ export class Registrars {
 
   private complain(why: string): void {
     const { options } = this;
-    if (!this.isOver) options.log(`controller ${options.controller}: its name is not found: ${why}`, true);
+    const { controller, log } = options;
+    if (!this.isOver) log(`controller ${controller}: its name is not found: ${why}`, true, controller);
   }
 
   /** Applies the current addresses of the controllers. */
