@@ -273,7 +273,7 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     /** Sorted by time; gpu −1 means all. */
     gpuClock: [
       ...cluster.gpuClock.map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor })),
-      ...cluster.failures.flatMap(slowed),
+      ...cluster.failures.flatMap((failure) => slowed(failure, cluster.gpuClock)),
     ].sort((left, right) => left.atNs - right.atNs),
     failures: cluster.failures.flatMap(failing),
     /** Sorted by time, each with all conditions in force from then on. */
@@ -285,13 +285,22 @@ type Cluster = z.output<typeof clusterSection>;
 
 type Failure = Cluster['failures'][number];
 
-/** Clock changes of a GPU that is slow for a while. */
-function slowed(failure: Failure) {
+/** Clock changes of a GPU that is slow for a while, and then has the clock again that `gpuClock` gives it. */
+function slowed(failure: Failure, clocks: Cluster['gpuClock']) {
   if (!('slowdown' in failure) || failure.slowdown === undefined) return [];
   const { at, gpu, slowdown } = failure;
   const untilNs = at + failure.for;
-  const back = untilNs < Number.POSITIVE_INFINITY ? [{ atNs: untilNs, gpu, factor: 1 }] : [];
-  return [{ atNs: at, gpu, factor: 1 / slowdown }, ...back];
+  const own = clocks.filter((change) => change.gpu === undefined || change.gpu === gpu);
+  const clockAt = (ns: number) =>
+    own.filter((change) => change.at <= ns).sort((a, b) => b.at - a.at)[0]?.factor ?? 1;
+  const back = untilNs < Number.POSITIVE_INFINITY ? [{ atNs: untilNs, gpu, factor: clockAt(untilNs) }] : [];
+  const within = own.filter((change) => change.at > at && change.at < untilNs);
+  return [
+    ...[{ at, factor: clockAt(at) }, ...within].map((change) => ({
+      ...{ atNs: change.at, gpu, factor: change.factor / slowdown },
+    })),
+    ...back,
+  ];
 }
 
 function failing(failure: Failure): FailureSpec[] {

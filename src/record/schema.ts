@@ -134,7 +134,9 @@ export const runResultSchema = z.object({
     .array(tunedSeriesSchema)
     .exactOptional()
     .describe('Values tuned by the policy, by window; absent: none.'),
-  fleet: fleetSchema.exactOptional().describe('GPUs over time; absent unless a scaler decided how many.'),
+  fleet: fleetSchema
+    .exactOptional()
+    .describe('GPUs over time; absent unless a scaler decided how many, or some failed.'),
   latencyCdf: latencyCdfSchema.describe(
     'Latency by percentile of all offered requests: 0, 1, …, 99, 99.9, 99.99, 100; empty if none was answered in time.',
   ),

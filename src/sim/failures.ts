@@ -1,3 +1,4 @@
+import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 
 /** GPUs that fail: one at a time that is given, or all at times that are drawn. */
@@ -14,9 +15,16 @@ export interface GpuFailure {
   readonly isBilled: boolean;
 }
 
+const MOST_FAILURES = 10_000;
+
+function tooMany(): EscapementError {
+  const what = `draws more than ${MOST_FAILURES} failures: give a lower rate or a longer repair`;
+  return new EscapementError('E_CONFIG_VALUE', what, { key: 'cluster.failures' });
+}
+
 /**
  * Failures of a run, by time. Times between failures are exponentially distributed, for each GPU by itself. Failures of
- * a GPU that overlap are one, billed as the first.
+ * a GPU that overlap are one, billed as the first. Throws `E_CONFIG_VALUE` if there are too many.
  */
 export function drawFailures(
   specs: readonly FailureSpec[],
@@ -35,16 +43,22 @@ export function drawFailures(
       const own = `${seed}/${gpu}`;
       const random = stream(own, 'failures');
       const next = (fromNs: number) => Math.round(fromNs - Math.log1p(-random()) / spec.perNs);
-      for (let atNs = next(0); atNs < durationNs; atNs = next(atNs + spec.repairNs))
+      for (let atNs = next(0); atNs < durationNs; atNs = next(atNs + spec.repairNs)) {
         failures.push({ gpu, atNs, untilNs: atNs + spec.repairNs, isBilled });
+        if (failures.length > MOST_FAILURES) throw tooMany();
+      }
     }
     return failures;
   });
   const merged: GpuFailure[] = [];
+  /** By GPU: place of its last failure. */
+  const last = new Map<number, number>();
   for (const one of drawn.sort((a, b) => a.atNs - b.atNs || a.gpu - b.gpu)) {
-    const before = merged.findIndex(({ gpu, untilNs }) => gpu === one.gpu && untilNs >= one.atNs);
-    if (before < 0) merged.push(one);
-    else merged[before] = { ...merged[before], untilNs: Math.max(merged[before].untilNs, one.untilNs) };
+    const place = last.get(one.gpu);
+    const before = place === undefined ? undefined : merged[place];
+    if (place !== undefined && before !== undefined && before.untilNs >= one.atNs)
+      merged[place] = { ...before, untilNs: Math.max(before.untilNs, one.untilNs) };
+    else last.set(one.gpu, merged.push(one) - 1);
   }
   return merged;
 }

@@ -2,7 +2,7 @@ import { DISK_FILES } from '../base/files/disk-files.js';
 import { NS_PER_MINUTE, NS_PER_S } from '../base/units.js';
 import type { ExactTimes } from './exact-times.js';
 import { exactLengthNs } from './exact-times.js';
-import { ArrivalRows } from './files/arrival-rows.js';
+import { readArrivals } from './files/arrival-rows.js';
 import {
   type Layout,
   type LayoutOf,
@@ -71,25 +71,14 @@ function infoOfTimes(kind: Layout['kind'], trace: ExactTimes): TraceInfo {
 }
 
 async function infoOfArrivals(table: Table<LayoutOf<'arrivals'>>): Promise<TraceInfo> {
-  const models = new Map<string, number>();
-  const resolve = (id: string) => models.get(id) ?? models.set(id, models.size).size - 1;
-  const rows = new ArrivalRows(table, { indices: 0, resolve, hint: '' });
   const minutes = new MinuteBins();
   let firstNs = -1;
   let lastNs = 0;
-  const add = (lines: Uint8Array) => {
-    rows.decode(lines, Number.POSITIVE_INFINITY);
-    for (let row = 0; row < rows.length; row++) minutes.add(rows.timeNs[row], rows.model[row]);
-    if (rows.length === 0) return;
-    if (firstNs < 0) firstNs = rows.timeNs[0];
-    lastNs = rows.timeNs[rows.length - 1];
-  };
-  try {
-    add(table.first);
-    for await (const lines of table.rest) add(lines);
-  } finally {
-    await table.rest.return();
-  }
+  await readArrivals(table, ({ length, timeNs, model }) => {
+    for (let row = 0; row < length; row++) minutes.add(timeNs[row], model[row]);
+    if (firstNs < 0) firstNs = timeNs[0];
+    lastNs = timeNs[length - 1];
+  });
   if (firstNs < 0) throw noRows(table.file);
   const lengthNs = lastNs === 0 ? 0 : lastNs + 1;
   return info('arrivals', minutes.finish(), { firstNs, lastNs, lengthNs }, null);

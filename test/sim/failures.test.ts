@@ -26,11 +26,16 @@ function simulated(policy: string, arrivals: readonly Arrival[], { failures = []
 describe('failures', () => {
   it('come at exponentially distributed times, to each GPU by itself', () => {
     const spec = { perNs: 1 / (1000 * MS), repairNs: 100 * MS, isBilled: false };
-    const failures = drawFailures([spec], 20, 1e6 * MS, 7);
-    // 20 GPUs for 1,000 s, one failure in 1.1 s each: 18,182, with a standard deviation below 135.
-    expect(Math.abs(failures.length - 18_182)).toBeLessThan(4 * 135);
+    const failures = drawFailures([spec], 20, 2e5 * MS, 7);
+    // 20 GPUs for 200 s, one failure in 1.1 s each: 3,636, with a standard deviation below 60.
+    expect(Math.abs(failures.length - 3636)).toBeLessThan(4 * 60);
     expect(new Set(failures.map(({ gpu }) => gpu)).size).toBe(20);
     expect(failures.map(({ atNs }) => atNs)).toEqual(failures.map(({ atNs }) => atNs).sort((a, b) => a - b));
+  });
+
+  it('are refused in numbers that no run needs', () => {
+    const spec = { perNs: 1e-3, repairNs: 1, isBilled: true };
+    expect(() => drawFailures([spec], 1000, 1e12, 1)).toThrow('draws more than 10000 failures');
   });
 
   it('that overlap are one', () => {

@@ -6,6 +6,13 @@ import type { EscapementError } from '../errors.js';
  */
 export type CsvReader = (text: string, fail: (what: string, row: number) => EscapementError) => string[][];
 
+const DELIMITERS = [',', '\t', ';', '|'] as const;
+
+/** Delimiter of a table by its first line; undefined: there is none. */
+export function delimiterOf(line: string): (typeof DELIMITERS)[number] | undefined {
+  return DELIMITERS.find((each) => line.includes(each));
+}
+
 /**
  * Loads the reader for every CSV that people provide: fields separated by `delimiter`, optionally in double quotes, with
  * surrounding blanks removed. Loaded on demand, because a small playground on a page reads no files.

@@ -5,6 +5,7 @@ import { writeYaml } from '../../base/files/yaml-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import type { Profile } from '../../config/profile.js';
 import { parseProfile } from '../../config/read-profile.js';
+import { gpuKind } from '../gpu-kind.js';
 import { type TraceContents, traceContents } from './trace-contents.js';
 
 export interface InitOptions {
@@ -93,9 +94,13 @@ function modelsOf(
     for (const [name, count] of models) calls.set(name, (calls.get(name) ?? 0) + count);
   const names =
     calls.size === 0 ? [...byName.keys()] : [...calls].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-  const alike = new Map([...byName.keys()].map((name) => [simplified(name), name]));
+  // Of two profiles that could be meant none is taken.
+  const alike = (name: string) => {
+    const [first, ...others] = [...byName.keys()].filter((each) => simplified(each) === simplified(name));
+    return others.length === 0 ? first : undefined;
+  };
   const chosen = names.map(
-    (name) => [name, map.get(name) ?? (byName.has(name) ? name : alike.get(simplified(name)))] as const,
+    (name) => [name, map.get(name) ?? (byName.has(name) ? name : alike(name))] as const,
   );
   const unknown = chosen.filter(([, profile]) => profile === undefined).map(([name]) => name);
   if (unknown.length > 0) {
@@ -114,8 +119,23 @@ function modelsOf(
     notes.push(`profiles of models that no request calls are left out: ${listed(unused)}`);
   return chosen.map(([name, profile]) => ({
     name,
-    byKind: new Map(byName.get(profile!)!.map((one) => [kindOf(one.profile.gpu), one])),
+    byKind: byKindOf(byName.get(profile!)!),
   }));
+}
+
+/** Throws `E_USAGE` for two profiles of one model on one kind. */
+function byKindOf(profiles: readonly NamedProfile[]): Map<string, NamedProfile> {
+  const byKind = new Map<string, NamedProfile>();
+  for (const one of profiles) {
+    const kind = gpuKind(one.profile.gpu);
+    const before = byKind.get(kind);
+    if (before !== undefined)
+      throw usage(
+        `${one.profile.name} has two profiles on ${kind}: ${before.path} and ${one.path}: leave one out`,
+      );
+    byKind.set(kind, one);
+  }
+  return byKind;
 }
 
 /** Names that are the same but for case and punctuation. */
@@ -161,16 +181,6 @@ function speedOf(models: readonly InitModel[], first: string, other: string): nu
 
 function firstMs({ profile }: NamedProfile): number {
   return profile.batches[0]!.medianMs;
-}
-
-/** Name of a GPU as a kind: letters, digits and hyphens. */
-function kindOf(gpu: string): string {
-  return (
-    gpu
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, '-')
-      .replace(/^-+|-+$/g, '') || 'unknown'
-  );
 }
 
 /** Null: each request has its own, by the trace. */

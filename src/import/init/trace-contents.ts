@@ -1,5 +1,5 @@
 import type { InputFiles } from '../../base/world/input-files.js';
-import { ArrivalRows } from '../../workload/files/arrival-rows.js';
+import { readArrivals } from '../../workload/files/arrival-rows.js';
 import { type Layout, type LayoutOf, openTable, type Table } from '../../workload/files/layout.js';
 
 /** Kind, models and SLOs of a trace, for an experiment that replays it. */
@@ -18,24 +18,18 @@ const MOST_SLOS = 2;
 export async function traceContents(files: InputFiles, path: string): Promise<TraceContents> {
   const table = await openTable(files, path);
   const { kind } = table.layout;
-  const names: string[] = [];
   const counts: number[] = [];
   const slosNs = new Set<number>();
-  if (kind === 'arrivals') {
-    const known = new Map<string, number>();
-    const resolve = (id: string) => known.get(id) ?? known.set(id, names.push(id) - 1).size - 1;
-    const rows = new ArrivalRows(table as Table<LayoutOf<'arrivals'>>, { indices: 0, resolve, hint: '' });
-    const add = (lines: Uint8Array) => {
-      rows.decode(lines, Number.POSITIVE_INFINITY);
-      for (let row = 0; row < rows.length; row++) {
-        const model = rows.model[row]!;
-        counts[model] = (counts[model] ?? 0) + 1;
-        if (slosNs.size < MOST_SLOS) slosNs.add(rows.sloNs[row]!);
-      }
-    };
-    add(table.first);
-    for await (const lines of table.rest) add(lines);
+  if (kind !== 'arrivals') {
+    await table.rest.return();
+    return { path, kind, models: new Map(), slosNs };
   }
-  await table.rest.return();
+  const names = await readArrivals(table as Table<LayoutOf<'arrivals'>>, ({ length, model, sloNs }) => {
+    for (let row = 0; row < length; row++) {
+      const of = model[row]!;
+      counts[of] = (counts[of] ?? 0) + 1;
+      if (slosNs.size < MOST_SLOS) slosNs.add(sloNs[row]!);
+    }
+  });
   return { path, kind, models: new Map(names.map((name, i) => [name, counts[i]!])), slosNs };
 }

@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { profileSchema } from '../../config/profile.js';
+import { gpuKind } from '../gpu-kind.js';
 import { type BuiltProfile, buildProfiles } from './build-profiles.js';
 import { isJournal, readJournalTimes } from './journal.js';
 import type { Measurement, Stated } from './measurement.js';
@@ -124,10 +125,12 @@ function weightsNextTo(paths: readonly string[], model: string) {
       [join(folder, model, '1'), 'model'],
     ] as const) {
       const ofModel = listOf(place).filter((name) => name.startsWith(`${stem}.`));
-      if (!ofModel.some((name) => MODEL_FILE.test(name))) continue;
-      const weights = ofModel.filter((name) => MODEL_FILE.test(name) || name.endsWith('.data'));
-      const bytes = weights.reduce((sum, name) => sum + statSync(join(place, name)).size, 0);
-      if (bytes > 0) return { bytes, file: `size of ${join(place, weights[0]!)}` };
+      const file = ofModel.find((name) => MODEL_FILE.test(name));
+      if (file === undefined) continue;
+      // Weights that ONNX keeps apart.
+      const parts = [file, ...ofModel.filter((name) => name.endsWith('.data'))];
+      const bytes = parts.reduce((sum, name) => sum + statSync(join(place, name)).size, 0);
+      if (bytes > 0) return { bytes, file: `size of ${join(place, file)}` };
     }
   }
   return null;
@@ -145,35 +148,25 @@ function listOf(folder: string): string[] {
 function named(profiles: readonly BuiltProfile[], out: string): WrittenProfile[] {
   const taken = new Set<string>();
   return profiles.map((one) => {
-    const words = [one.model, ...(one.gpu === '' ? [] : [one.gpu])].map(wordOf);
-    let path = join(out, `${words.join('.')}.json`);
-    for (let number = 2; taken.has(path); number++) path = join(out, `${words.join('.')}-${number}.json`);
+    const name = one.model.replace(/[^\w.-]+/g, '-') + (one.gpu === '' ? '' : `.${gpuKind(one.gpu)}`);
+    let path = join(out, `${name}.json`);
+    for (let number = 2; taken.has(path); number++) path = join(out, `${name}-${number}.json`);
     taken.add(path);
     return { ...one, path };
   });
 }
 
-/** Text as part of a name of a file or a kind. */
-function wordOf(text: string): string {
-  return (
-    text
-      .toLowerCase()
-      .replace(/[^\w.-]+/g, '-')
-      .replace(/^-+|-+$/g, '') || 'unnamed'
-  );
-}
-
 /** `models` of an experiment with all kinds of GPUs, and notes on what was not measured on one of them. */
 function linesOf(written: readonly WrittenProfile[], notes: string[]) {
   const gpus = [...new Set(written.map(({ gpu }) => gpu))];
-  const kinds = gpus.filter((gpu) => gpu !== '').map(wordOf);
+  const kinds = gpus.filter((gpu) => gpu !== '').map(gpuKind);
   const names = [...new Set(written.map(({ model }) => model))];
   const models = names.map((model): ModelLine => {
     const ofModel = written.filter((one) => one.model === model);
     const missing = gpus.filter((gpu) => !ofModel.some((one) => one.gpu === gpu));
     if (missing.length > 0) notes.push(`${model} was not measured on ${missing.join(', ')}`);
     const [first, ...others] = ofModel as [WrittenProfile, ...WrittenProfile[]];
-    const profiles = Object.fromEntries(others.map(({ gpu, path }) => [wordOf(gpu), path]));
+    const profiles = Object.fromEntries(others.map(({ gpu, path }) => [gpuKind(gpu), path]));
     return { kind: 'profile', path: first.path, ...(others.length > 0 && { profiles }) };
   });
   return { models, kinds };

@@ -8,7 +8,7 @@ import type { JournalHeader } from '../../live/journal/journal-header.js';
 import { replayJournal } from '../../live/journal/replay.js';
 import { type Measurement, quantilesOf, type ReadMeasurements, type Stated } from './measurement.js';
 
-/** Most durations that are kept of one batch size: the last ones. */
+/** Most durations that are kept of one batch size: the first ones. */
 const MOST_RUNS = 100_000;
 
 /** True for a journal of a server, uncompressed or not. */

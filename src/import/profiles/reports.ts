@@ -118,7 +118,7 @@ export function readReport(text: string, file: string, stated: Stated): ReadMeas
   return { format: format.name, measurements: measurements.map((one) => ({ ...one, from: file })), notes };
 }
 
-/** Facts of a file; stated ones count before what it says. */
+/** Facts of a file: its own, or else stated ones. */
 function known(
   stated: Stated,
   fail: Fail,
@@ -129,12 +129,12 @@ function known(
     readonly batch?: number | undefined;
   } = {},
 ): Pick<Measurement, 'model' | 'gpu' | 'precision' | 'batch'> {
-  const batch = stated.batch ?? said.batch;
+  const batch = said.batch ?? stated.batch;
   if (batch === undefined || !(batch >= 1)) throw fail(NO_BATCH);
   return {
     model: said.model ?? stated.model,
-    gpu: stated.gpu || (said.gpu ?? '').trim(),
-    precision: stated.precision || (said.precision ?? ''),
+    gpu: said.gpu?.trim() ?? stated.gpu,
+    precision: said.precision ?? stated.precision,
     batch,
   };
 }

@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { csvReader } from '../../base/files/csv-text.js';
+import { csvReader, delimiterOf } from '../../base/files/csv-text.js';
 import type { Measurement, ReadMeasurements, Stated } from './measurement.js';
 
 /** Choices of a user about tables. */
@@ -17,7 +17,6 @@ type TimeUnit = keyof typeof TIMES;
 export const TIME_UNITS = Object.keys(TIMES) as TimeUnit[];
 const SIZES = { bytes: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 } as const;
 
-const DELIMITERS = [',', '\t', ';', '|'] as const;
 /** Bytes of a parameter by number format; 4 for others. */
 const PARAMETER_BYTES: Readonly<Record<string, number>> = { fp16: 2, bf16: 2, amp: 4, int8: 1, fp8: 1 };
 /** Standard deviations from the mean to a percentile of a normal distribution. */
@@ -87,7 +86,7 @@ export async function readTable(
   const fail = (what: string, line: number, key?: string) =>
     new EscapementError('E_PROFILE', what, { file, line, ...(key === undefined ? {} : { key }) });
   const first = text.slice(0, text.indexOf('\n') + 1 || undefined);
-  const delimiter = DELIMITERS.find((each) => first.includes(each)) ?? ',';
+  const delimiter = delimiterOf(first) ?? ',';
   const read = await csvReader(delimiter);
   const [header = [], ...rows] = read(text, (what, row) => fail(what, row + 1));
   const columns = columnsOf(header, options, (what, key) => fail(what, 1, key));
@@ -99,6 +98,13 @@ export async function readTable(
   });
   const measurements: Measurement[] = [];
   const notes = new Set<string>();
+  const [median, ...others] = columns.filter(
+    (column) => column?.holds === 'median' && column.batch === undefined,
+  );
+  if (median && others.length > 0) {
+    const left = others.map((column) => column!.title).join(', ');
+    notes.add(`latencies are those of column ${median.title}, not of ${left}`);
+  }
   let without = 0;
   for (const [r, row] of rows.entries()) {
     const line = r + 2;

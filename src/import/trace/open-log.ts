@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { type CsvReader, csvReader } from '../../base/files/csv-text.js';
+import { type CsvReader, csvReader, delimiterOf } from '../../base/files/csv-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { readBlocks } from '../../workload/files/read-blocks.js';
 import { type BadLine, type Entry, jsonEntry, type OpenLog } from './entry.js';
@@ -9,7 +9,6 @@ import { entriesOf } from './json-documents.js';
 type LinePatterns = readonly (readonly [name: string, pattern: RegExp])[];
 
 const UTF8 = new TextDecoder();
-const DELIMITERS = [',', '\t', ';', '|'] as const;
 const MOST_DOCUMENT_BYTES = 1 << 29;
 /** Lines at the beginning of a log by which it is recognized. */
 const HEAD_LINES = 100;
@@ -56,7 +55,7 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
     const fields = head.flatMap((text) => Object.keys(objectOf(text) ?? {}));
     return { pattern: null, fields: [...new Set(fields)], entries: jsonEntries(lines) };
   }
-  const delimiter = DELIMITERS.find((each) => line.includes(each));
+  const delimiter = delimiterOf(line);
   if (delimiter === undefined)
     throw fail(`is neither a table nor a log of ${patterns.map(([known]) => known).join(', ')}`);
   const parse = await csvReader(delimiter);

@@ -198,3 +198,24 @@ function plainName(block: Uint8Array, begin: number, end: number): string | null
   }
   return text;
 }
+
+/** Reads all rows of a table of arrivals, whatever its models, and returns the names of these. `use` gets each block. */
+export async function readArrivals(
+  table: Table<LayoutOf<'arrivals'>>,
+  use: (rows: ArrivalRows) => void,
+): Promise<string[]> {
+  const models = new Map<string, number>();
+  const resolve = (id: string) => models.get(id) ?? models.set(id, models.size).size - 1;
+  const rows = new ArrivalRows(table, { indices: 0, resolve, hint: '' });
+  const decode = (lines: Uint8Array) => {
+    rows.decode(lines, Number.POSITIVE_INFINITY);
+    if (rows.length > 0) use(rows);
+  };
+  try {
+    decode(table.first);
+    for await (const lines of table.rest) decode(lines);
+  } finally {
+    await table.rest.return();
+  }
+  return [...models.keys()];
+}

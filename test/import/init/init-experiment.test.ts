@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
@@ -89,6 +89,17 @@ it('maps names, two to one profile as well', async () => {
   expect(models.map(({ name }) => name).sort()).toEqual(['blue', 'green', 'net']);
   expect((await failure(() => init([path, calls], { map: new Map([['blue', 'nothing']]) }))).message).toBe(
     '--map: there is no profile of nothing; there are net',
+  );
+});
+
+it('takes neither of two profiles that a name could mean, and no two of one model on one kind', async () => {
+  const paths = [profile('Net-1', 'gpu', 2), profile('net_1', 'gpu', 3)];
+  expect((await failure(() => init([...paths, trace('n.csv', [0, 'net1'])]))).message).toContain(
+    'net1 (100.0 % of the requests) have no profile',
+  );
+  const copy = file('copy.json', readFileSync(paths[0]!, 'utf8'));
+  expect((await failure(() => init([paths[0]!, copy, trace('n2.csv', [0, 'Net-1'])]))).message).toBe(
+    `Net-1 has two profiles on gpu: ${paths[0]} and ${copy}: leave one out`,
   );
 });
 

@@ -248,8 +248,34 @@ it('reads the durations of INFERs and LOADs in a journal of ours', async () => {
   expect(notes[0]).toContain('recognized as journal');
 });
 
+it('lets a file say what it knows itself, and options fill the rest', async () => {
+  const log =
+    '[I] === Performance summary ===\n[I] GPU Compute Time: min = 1 ms, max = 3 ms, median = 2 ms\n';
+  const said = `trtexec --onnx=a.onnx --shapes=x:4x3 --int8\n[I] Selected Device: A10\n${log}`;
+  const options = { model: 'b', gpu: 'T4', precision: 'fp16', batch: 1 };
+  const [own] = (await imported(file('own.log', said), options)).profiles as [Profile];
+  expect([own.name, own.gpu, own.precision, own.batches[1]!.batch]).toEqual(['a', 'A10', 'int8', 4]);
+  const [filled] = (await imported(file('filled.log', log), options)).profiles as [Profile];
+  expect([filled.name, filled.gpu, filled.precision, filled.batches[0]!.batch]).toEqual([
+    'b',
+    'T4',
+    'fp16',
+    1,
+  ]);
+});
+
+it('says which of several columns it takes for the latency', async () => {
+  const path = file('two.csv', 'model,batch,forward_time_ms,latency_ms\nm,1,2,3\n');
+  const { profiles, notes } = await imported(path);
+  expect(curve(profiles[0]!)).toEqual([[1, 2]]);
+  expect(notes.join()).toContain('latencies are those of column forward_time_ms, not of latency_ms');
+});
+
 it('takes the size of a model file that lies next to the measurements', async () => {
-  file('sized.onnx', Buffer.alloc(12_345));
+  file('sized.onnx', Buffer.alloc(12_000));
+  file('sized.onnx.data', Buffer.alloc(345));
+  // The same model in another format.
+  file('sized.plan', Buffer.alloc(99_999));
   const path = file('near.csv', 'model,batch,latency_ms\nsized,1,2\nother,1,2\n');
   const { profiles, notes } = await imported(path);
   expect(profiles[0]!.weightsBytes).toBe(12_345);

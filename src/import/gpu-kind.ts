@@ -1,0 +1,5 @@
+/** Name of a GPU as `cluster.gpus` takes it: lower case, with - for everything but letters and digits. */
+export function gpuKind(gpu: string): string {
+  const words = gpu.toLowerCase().match(/[a-z0-9]+/g) ?? ['unknown'];
+  return words.join('-');
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { parseExperiment } from '../../src/config/load.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { simulate } from '../../src/run/simulated.js';
+
+const experiment = (failures: string, gpus = '[{ kind: a, count: 2, price: 3/h }]') =>
+  parseExperiment(
+    `cluster: { gpus: ${gpus}, failures: [${failures}] }
+models: { kind: zoo, varieties: 3 }
+workload: { kind: fixed, rate: 100/s, duration: 10s }
+slo: 100ms`,
+    'fails.yaml',
+  );
+
+it('is paid for while it is gone, unless it is not billed', async () => {
+  const costOf = async (failures: string) =>
+    (await simulate(await experiment(failures))).summary.cost?.perHour;
+  expect(await costOf('')).toBe(6);
+  expect(await costOf('{ at: 2s, gpu: 1, for: 5s }')).toBeCloseTo(6, 9);
+  expect(await costOf('{ at: 2s, gpu: 1, for: 5s, billed: false }')).toBeCloseTo(6 - 1.5, 9);
+  // Only what lies within the run counts.
+  expect(await costOf('{ at: 6s, gpu: 1, for: forever, billed: false }')).toBeCloseTo(6 - 1.2, 9);
+});
+
+it('does not count as idle while it is gone', async () => {
+  const whole = (await simulate(await experiment('', '2'))).summary;
+  const half = (await simulate(await experiment('{ at: 0s, gpu: 1, for: forever }', '2'))).summary;
+  const one = (await simulate(await experiment('', '1'))).summary;
+  expect(half.gpu?.execUtilization).toBeCloseTo(one.gpu?.execUtilization as number, 2);
+  expect(half.gpu?.execUtilization).toBeGreaterThan(1.5 * (whole.gpu?.execUtilization as number));
+});
+
+it('is an event of the run, which ends as a slow one does not', async () => {
+  const { events, fleet, summary } = await simulate(
+    await experiment('{ at: 2s, gpu: 1, for: 5s }, { at: 3s, gpu: 0, for: 1s, slowdown: 9 }'),
+  );
+  expect(events).toContainEqual({ atSeconds: 2, kind: 'GPU lost', text: 'GPU 1 is gone until 7 s' });
+  expect(events).toContainEqual({ atSeconds: 4, kind: 'clock', text: 'clock of GPU 0 × 1' });
+  expect(fleet?.steps.map(({ on }) => on[0])).toEqual([2, 1, 2]);
+  expect(summary.scaling).toBeUndefined();
+});
+
+it('is refused with a scaler, and live', async () => {
+  const failing = await experiment('{ at: 2s, gpu: 1, for: 5s }');
+  await expect(run(failing, live())).rejects.toThrow('cluster.failures: are simulated only');
+  const scaled = parseExperiment(
+    `cluster: { gpus: [{ kind: a, count: 2 }], failures: [{ rate: 1/h, repair: 1s }] }
+models: { kind: zoo }
+workload: { kind: poisson, rate: 1/s, duration: 1s }
+scaler: { kind: reactive }`,
+    'scaled.yaml',
+  );
+  await expect(scaled).rejects.toThrow('cluster.failures: needs a fixed number of GPUs');
+});
