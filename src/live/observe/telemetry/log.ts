@@ -1,4 +1,4 @@
-import { constants, openSync, writeSync } from 'node:fs';
+import { constants, openSync } from 'node:fs';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { printable } from '../../../base/printable.js';
 import { Bursts } from '../../bursts.js';
@@ -13,8 +13,9 @@ import type { LogLevel } from './log-level.js';
 export function createLog(level: LogLevel, role: string): Logger {
   // Also makes Node open a pipe or socket so that writing fails instead of blocking.
   const { isTTY } = process.stderr;
-  const fd = isTTY ? terminalThatNeverWaits() : STDERR;
-  const lines = new LineWriter((bytes) => writeSync(fd, bytes));
+  const lines = linesTo(isTTY ? terminalThatNeverWaits() : STDERR, (count) =>
+    log.error({ lines: count }, `${count} log lines were dropped: stderr took none`),
+  );
   const words = { write: (line: string) => lines.write(`${readableLine(line)}\n`) };
   const log = pino(
     {
@@ -25,8 +26,6 @@ export function createLog(level: LogLevel, role: string): Logger {
     },
     isTTY ? words : lines,
   );
-  lines.onDropped = (count) =>
-    log.error({ lines: count }, `${count} log lines were dropped: stderr took none`);
   const bursts = new Bursts();
   takeWarnings(({ thread, name, message }) =>
     bursts.say(`${thread} ${name}`, message, (line) => log.warn({ thread, name }, line)),
@@ -56,88 +55,38 @@ const LAST_MS = 500;
 
 /**
  * Writes lines synchronously if there is room, so that nothing is lost in a crash, and never blocks: a stalled reader
- * or a full disk stops no thread. Other lines wait, then are dropped and counted.
+ * or a full disk stops no thread. Other lines wait, then are dropped; `dropped`: called with their number when there is
+ * room again.
  */
-export class LineWriter {
-  /** Called with the number of dropped lines when there is room again. */
-  onDropped: (lines: number) => void = () => {};
-  private readonly waiting: Buffer[] = [];
-  private waitingBytes = 0;
-  private dropped = 0;
-  /** Set while lines wait. */
-  private retry: NodeJS.Timeout | null = null;
-  private readonly last = () => this.finish();
-
-  /** `take` writes some of the bytes and returns how many. It throws if none can be written now. */
-  constructor(private readonly take: (bytes: Buffer) => number) {}
-
-  /** `line`: including its end. */
-  write(line: string): void {
-    const bytes = Buffer.from(line);
-    const isFirst = this.waiting.length === 0;
-    if (!isFirst && this.waitingBytes + bytes.length > MOST_WAITING_BYTES) {
-      this.dropped++;
-      return;
-    }
-    this.waiting.push(bytes);
-    this.waitingBytes += bytes.length;
-    if (this.flush() === null) this.flowed();
-    else this.wait();
-  }
-
-  /** Writes as much as there is room for. Returns null, or the error that stops it. */
-  private flush(): unknown {
-    const { waiting } = this;
-    try {
-      while (waiting.length > 0) {
-        const [first] = waiting;
-        const bytes = this.take(first);
-        this.waitingBytes -= bytes;
-        if (bytes < first.length) waiting[0] = first.subarray(bytes);
-        else waiting.shift();
-      }
-      return null;
-    } catch (error) {
-      return error;
-    }
-  }
-
-  private flowed(): void {
-    const { dropped } = this;
-    if (this.retry !== null) {
-      clearInterval(this.retry);
-      this.retry = null;
-      process.off('exit', this.last);
-    }
-    this.dropped = 0;
-    if (dropped > 0) this.onDropped(dropped);
-  }
-
-  private wait(): void {
-    if (this.retry !== null) return;
-    process.on('exit', this.last);
-    this.retry = setInterval(() => {
-      if (this.flush() === null) this.flowed();
-    }, RETRY_MS);
-    this.retry.unref();
-  }
-
-  /** At the end of the process: waits briefly for a slow reader. */
-  private finish(): void {
-    const untilMs = performance.now() + LAST_MS;
-    const sleeper = new Int32Array(new SharedArrayBuffer(4));
-    for (;;) {
-      const error = this.flush();
-      if (error === null) this.flowed();
-      if (!isFull(error) || performance.now() > untilMs) return;
-      Atomics.wait(sleeper, 0, 0, 10);
-    }
-  }
-}
-
-/** True if a pipe is full because its reader has not read. */
-function isFull(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException | null)?.code === 'EAGAIN';
+function linesTo(fd: number, dropped: (lines: number) => void) {
+  /** Until then a full pipe is waited for. */
+  let patientMs = 0;
+  let count = 0;
+  let retry: NodeJS.Timeout | undefined;
+  const lines = pino.destination({
+    ...{ dest: fd, sync: true, maxLength: MOST_WAITING_BYTES },
+    retryEAGAIN: () => performance.now() < patientMs,
+  });
+  const last = () => {
+    patientMs = performance.now() + LAST_MS;
+    lines.write('');
+  };
+  lines.on('drop', () => count++);
+  lines.on('error', () => {
+    if (retry !== undefined) return;
+    process.on('exit', last);
+    // An empty line writes what waits.
+    retry = setInterval(() => lines.write(''), RETRY_MS).unref();
+  });
+  lines.on('drain', () => {
+    clearInterval(retry);
+    retry = undefined;
+    process.off('exit', last);
+    const lost = count;
+    count = 0;
+    if (lost > 0) dropped(lost);
+  });
+  return lines;
 }
 
 /** A line of the log for a terminal: time, level, message, and other fields. */
