@@ -35,15 +35,19 @@ interface LoggedFlight {
 export function loggedFlight(logs: RunRows, id: number, names: RunNames): LoggedFlight | null {
   const own = findRequest(logs, id);
   if (own === null) return null;
-  const others = readOthers(logs, own);
-  const seen = readSurroundings(logs, own, others.actions);
-  const { infer } = seen;
   const { arrivalNs, answeredNs, sloNs, outcome } = own;
+  const { mates, earlier } = requestsAround(logs, own);
+  const actions = actionsAround(logs, own, earlier);
+  const infer = actions.find((action) => action.id === own.action) ?? null;
+  const placing = actions.filter((action) => isPlacing(action, own.model));
   // Ids ascend in the order of sending, even within an instant.
   const whileItWaited = (action: LoggedAction) =>
     infer === null ? action.sentNs < answeredNs : action.id < infer.id;
-  const loads = seen.placing.filter(
+  const loads = placing.filter(
     (action) => action.type === LOGGED_LOAD && whileItWaited(action) && action.handledNs > arrivalNs,
+  );
+  const passing = actions.filter(
+    ({ model, type, sentNs }) => model !== own.model && type === LOGGED_INFER && sentNs >= arrivalNs,
   );
   const flight: Flight = {
     request: id,
@@ -52,15 +56,15 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
     sloNs,
     deadlineNs: arrivalNs + sloNs,
     dueNs: null,
-    known: [knowledgeOf(logs, own, seen, others.earlier)],
+    known: [knowledgeOf(logs, own, actions, earlier)],
     actions: [...loads, ...(infer === null ? [] : [infer])]
       .sort((a, b) => a.sentNs - b.sentNs || a.id - b.id)
       .map((action) => ({
-        ...describe(action, action === infer ? others.together : null),
+        ...describe(action, action === infer ? mates : null),
         ...kindOf(logs.setup, action.gpu),
       })),
-    passedBy: seen.infersOfOthers.filter(
-      (action) => whileItWaited(action) && isWarm(holding(seen.placing, action.gpu, action), action.sentNs),
+    passedBy: passing.filter(
+      (action) => whileItWaited(action) && isWarm(holding(placing, action.gpu, action), action.sentNs),
     ).length,
     answer: { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs, latencyNs: answeredNs - arrivalNs },
   };
@@ -92,87 +96,59 @@ function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {
   return found;
 }
 
-interface Others {
-  /** Last INFERs of earlier requests for the model that were unanswered at its arrival, −1 for none. */
-  readonly earlier: readonly number[];
-  readonly actions: ReadonlySet<number>;
-  /** Requests in its INFER, including itself. */
-  readonly together: Pick<FlightAction, 'count' | 'lastDeadlineNs'>;
-}
-
-function readOthers({ requests }: RunRows, own: LoggedRequest): Others {
+/** Requests in its INFER, itself included, and the last INFERs (−1: none) of earlier ones for its model that waited. */
+function requestsAround({ requests }: RunRows, own: LoggedRequest) {
+  const mates: LoggedRequest[] = [];
   const earlier: number[] = [];
-  let count = 0;
-  let lastDeadlineNs = own.arrivalNs + own.sloNs;
-  requests(({ id, model, arrivalNs, answeredNs, sloNs, action }) => {
-    if (model !== own.model) return;
-    if (id < own.id && answeredNs > own.arrivalNs) earlier.push(action);
-    if (action < 0 || action !== own.action) return;
-    count++;
-    lastDeadlineNs = Math.max(lastDeadlineNs, arrivalNs + sloNs);
+  requests((other) => {
+    if (other.model !== own.model) return;
+    if (other.id < own.id && other.answeredNs > own.arrivalNs) earlier.push(other.action);
+    if (other.action >= 0 && other.action === own.action) mates.push(other);
   });
-  return { earlier, actions: new Set(earlier), together: { count, lastDeadlineNs } };
+  return { mates, earlier };
 }
 
-interface Surroundings {
-  /** LOADs and UNLOADs of its model, in order of results. */
-  readonly placing: readonly LoggedAction[];
-  /** Actions in progress at its arrival. */
-  readonly booked: readonly LoggedAction[];
-  /** INFERs of other models, sent while it waited. */
-  readonly infersOfOthers: readonly LoggedAction[];
-  readonly infer: LoggedAction | null;
-  /** Send times of the INFERs of earlier requests. */
-  readonly sentNs: ReadonlyMap<number, number>;
-}
-
-function readSurroundings(
-  { actions }: RunRows,
-  own: LoggedRequest,
-  earlier: ReadonlySet<number>,
-): Surroundings {
-  const placing: LoggedAction[] = [];
-  const booked: LoggedAction[] = [];
-  const infersOfOthers: LoggedAction[] = [];
-  const sentNs = new Map<number, number>();
-  let infer: LoggedAction | null = null;
+/** Actions in progress or sent while it waited, LOADs and UNLOADs of its model, and its INFER and the `earlier` ones. */
+function actionsAround({ actions }: RunRows, own: LoggedRequest, earlier: readonly number[]): LoggedAction[] {
+  const ids = new Set([own.action, ...earlier]);
+  const around: LoggedAction[] = [];
   actions((action) => {
-    const { id, type, model } = action;
-    if (id === own.action) infer = action;
-    if (earlier.has(id)) sentNs.set(id, action.sentNs);
-    if (action.sentNs < own.arrivalNs && action.handledNs > own.arrivalNs) booked.push(action);
-    if (model !== own.model) {
-      const there = action.sentNs >= own.arrivalNs && action.sentNs < own.answeredNs;
-      if (there && type === LOGGED_INFER) infersOfOthers.push(action);
-    } else if (type === LOGGED_LOAD || type === LOGGED_UNLOAD) {
-      placing.push(action);
-    }
+    const isThere = action.sentNs < own.answeredNs && action.handledNs > own.arrivalNs;
+    if (isThere || ids.has(action.id) || isPlacing(action, own.model)) around.push(action);
   });
-  return { placing, booked, infersOfOthers, infer, sentNs };
+  return around;
+}
+
+/** True for a LOAD or UNLOAD of the model. */
+function isPlacing({ type, model }: LoggedAction, wanted: number): boolean {
+  return model === wanted && (type === LOGGED_LOAD || type === LOGGED_UNLOAD);
 }
 
 function knowledgeOf(
   { setup }: RunRows,
   { arrivalNs, model }: LoggedRequest,
-  { placing, booked, sentNs }: Surroundings,
+  actions: readonly LoggedAction[],
   earlier: readonly number[],
 ): Knowledge {
   const lanes = Array.from({ length: setup.gpus }, () => ({ execNs: arrivalNs, weightsNs: arrivalNs }));
-  for (const { gpu, type, expectedEndNs } of booked) {
+  const before = actions.filter(({ sentNs }) => sentNs < arrivalNs);
+  for (const { gpu, type, expectedEndNs, handledNs } of before) {
+    if (handledNs <= arrivalNs) continue;
     const lane = lanes[gpu];
     if (type === LOGGED_INFER || setup.oneLane) lane.execNs = Math.max(lane.execNs, expectedEndNs);
     if (type === LOGGED_LOAD || setup.oneLane) lane.weightsNs = Math.max(lane.weightsNs, expectedEndNs);
   }
-  // Anything sent in the instant of its arrival was sent after its admission.
-  const moment = { sentNs: arrivalNs, id: -1 };
+  const placing = before.filter((action) => isPlacing(action, model));
   const gpus = lanes.flatMap(({ execNs, weightsNs }, gpu): KnownGpu[] => {
-    const load = holding(placing, gpu, moment);
+    // Anything sent in the instant of its arrival was sent after its admission.
+    const load = holding(placing, gpu, { sentNs: arrivalNs, id: -1 });
     const warm = isWarm(load, arrivalNs);
     return load === undefined ? [] : [{ gpu, warm, execFreeNs: execNs, weightsFreeNs: weightsNs }];
   });
+  const sent = new Set(before.map(({ id }) => id));
   return {
     atNs: arrivalNs,
-    queued: earlier.filter((action) => (sentNs.get(action) ?? Number.POSITIVE_INFINITY) >= arrivalNs).length,
+    queued: earlier.filter((action) => !sent.has(action)).length,
     inferNs: Math.round(setup.modelInferMs[model] * NS_PER_MS),
     gpus,
     weightsFreeNs: Math.min(...lanes.map(({ weightsNs }) => weightsNs)),
@@ -211,25 +187,16 @@ function kindOf({ kinds = [] }: RunRows['setup'], gpu: number): Pick<FlightActio
   return kind === undefined ? {} : { gpuKind: kind.name };
 }
 
-function describe(action: LoggedAction, together: Others['together'] | null): FlightAction {
-  const { id, type, gpu, batchSize, sentNs, earliestNs, latestNs, expectedDurationNs, expectedEndNs } =
-    action;
+/** `mates`: requests of an INFER; null for a LOAD. */
+function describe(action: LoggedAction, mates: readonly LoggedRequest[] | null): FlightAction {
+  const { id, type, gpu, batchSize, sentNs, earliestNs, latestNs, expectedDurationNs } = action;
+  const { beginNs, endNs, handledNs } = action;
   return {
-    id,
-    kind: type === LOGGED_LOAD ? 'LOAD' : 'INFER',
-    gpu,
-    batchSize,
-    ...(together ?? { count: 0, lastDeadlineNs: null }),
-    sentNs,
-    earliestNs,
-    latestNs,
-    expectedStartNs: expectedEndNs - expectedDurationNs,
-    expectedDurationNs,
-    result: {
-      status: statusName(action.status),
-      beginNs: action.beginNs,
-      endNs: action.endNs,
-      handledNs: action.handledNs,
-    },
+    ...{ id, kind: type === LOGGED_LOAD ? 'LOAD' : 'INFER', gpu, batchSize },
+    count: mates?.length ?? 0,
+    lastDeadlineNs: mates === null ? null : Math.max(...mates.map((mate) => mate.arrivalNs + mate.sloNs)),
+    ...{ sentNs, earliestNs, latestNs, expectedDurationNs },
+    expectedStartNs: action.expectedEndNs - expectedDurationNs,
+    result: { status: statusName(action.status), beginNs, endNs, handledNs },
   };
 }
