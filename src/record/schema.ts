@@ -148,7 +148,7 @@ export const runResultSchema = z.object({
   worst: worstMomentSchema
     .exactOptional()
     .describe(
-      'Tenth of a second with the most misses, in the worst second of the window with the most; absent if nothing was missed, or the timeline shows a given slice.',
+      'Tenth of a second with the most misses, in the second with the most; absent if nothing was missed, or the timeline shows a given slice.',
     ),
   setup: setupSchema.exactOptional(),
 });

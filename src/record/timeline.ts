@@ -3,7 +3,6 @@ import { type Action, INFER, LOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
-import type { TimeBins } from './bins.js';
 import type { TimelineEntry, WorstMoment } from './results.js';
 import { RowList } from './row-list.js';
 
@@ -14,14 +13,14 @@ const MOMENT_NS = NS_PER_S / 10;
 const MOMENTS = 10;
 const SECOND_NS = MOMENTS * MOMENT_NS;
 
-/** Slice of virtual time, half-open, ns; `worst`: the worst second of the window in which most requests missed their SLO. */
+/** Slice of virtual time, half-open, ns; `worst`: the second in which most requests missed their SLO. */
 export type TimelineSlice = readonly [fromNs: number, toNs: number] | 'worst';
 
 interface TimelineOptions {
   readonly slice: TimelineSlice;
   readonly models: readonly ModelSpec[];
-  /** Windows of the run, among which the worst is found. */
-  readonly windows: TimeBins;
+  /** End of the warm-up, from which seconds are counted. */
+  readonly warmupNs: number;
   readonly maxEntries?: number;
 }
 
@@ -30,45 +29,43 @@ interface TimelineOptions {
  * window are kept with length 0; an aborted INFER lasts until its end. Beyond `maxEntries` further actions are only
  * counted, so that a slice chosen too long costs no memory.
  *
- * The worst second is not known before the end: the current one is collected next to the worst so far of its window and
- * that of the worst window before. Among windows and seconds with equally many missed SLOs, the one with the most
- * answers wins, then the first.
+ * The worst second is not known before the end: the current one is collected next to the worst so far. Among seconds with
+ * equally many missed SLOs, the one with the most answers wins, then the first.
  */
 export class Timeline implements RunObserver {
-  /** The current second, the worst before it in its window, and the worst of the worst window before; or the given slice. */
-  private kept: [Slice, Slice?, Slice?];
-  private window: Answers = { answers: 0, missed: 0 };
-  private worstWindow: Answers = { answers: 0, missed: 0 };
+  /** The current second, or the given slice. */
+  private current: Slice;
+  /** The worst second before; null: a slice is given. */
+  private before: Slice | null;
 
   constructor(private readonly options: TimelineOptions) {
-    const { slice, windows, maxEntries = DEFAULT_MAX_ENTRIES } = options;
-    const [fromNs, toNs] = slice === 'worst' ? [windows.fromNs, windows.fromNs + SECOND_NS] : slice;
-    const newSlice = () => new Slice(fromNs, toNs, maxEntries);
-    this.kept = slice === 'worst' ? [newSlice(), newSlice(), newSlice()] : [newSlice()];
+    const { slice, warmupNs, maxEntries = DEFAULT_MAX_ENTRIES } = options;
+    const [fromNs, toNs] = slice === 'worst' ? [warmupNs, warmupNs + SECOND_NS] : slice;
+    this.current = new Slice(fromNs, toNs, maxEntries);
+    this.before = slice === 'worst' ? new Slice(fromNs, toNs, maxEntries) : null;
   }
 
   /** Number of actions of the slice beyond `maxEntries`. */
   get dropped(): number {
-    return this.worst().dropped;
+    return this.found.dropped;
   }
 
   answered(_requests: RequestTable, _slot: number, outcome: Outcome, nowNs: number): void {
-    if (this.kept.length === 1 || nowNs < this.options.windows.fromNs) return;
-    this.goOn(nowNs);
-    const isMissed = outcome !== OUTCOME_OK;
-    count(this.window, isMissed);
-    this.kept[0].answered(isMissed, nowNs);
+    if (this.before === null || nowNs < this.options.warmupNs) return;
+    this.goOn(this.before, nowNs);
+    this.current.answered(outcome !== OUTCOME_OK, nowNs);
   }
 
   completed(action: Action, nowNs: number): void {
     if (action.kind !== INFER && action.kind !== LOAD) return;
-    if (this.kept.length > 1) this.goOn(nowNs);
-    for (const slice of this.kept) slice!.keep(action);
+    if (this.before !== null) this.goOn(this.before, nowNs);
+    this.current.keep(action);
+    this.before?.keep(action);
   }
 
   /** Actions of the slice by start time; ties by GPU and lane. */
   entries(): TimelineEntry[] {
-    return this.worst()
+    return this.found
       .entries(this.options.models)
       .toSorted(
         (a, b) => a.beginMs - b.beginMs || a.gpu - b.gpu || a.lane.localeCompare(b.lane) || a.endMs - b.endMs,
@@ -77,52 +74,27 @@ export class Timeline implements RunObserver {
 
   /** Moment in the slice with the most missed SLOs; null if the slice was given, or if none were missed. */
   moment(): WorstMoment | null {
-    return this.worst().moment();
+    return this.found.moment();
   }
 
-  /** Goes on to the second and window in which `nowNs` lies. */
-  private goOn(nowNs: number): void {
-    let [next, ofWindow, ofWorst] = this.kept as [Slice, Slice, Slice];
-    if (nowNs < next.toNs) return;
-    const { windows } = this.options;
-    const index = windows.indexOf(nowNs);
-    const beginNs = windows.beginNs(index);
-    const endNs = index === windows.length - 1 ? Number.POSITIVE_INFINITY : windows.beginNs(index + 1);
-    const isNewWindow = next.fromNs < beginNs;
-    if (isWorse(next, ofWindow)) [next, ofWindow] = [ofWindow, next];
-    if (isNewWindow) {
-      if (isWorse(this.window, this.worstWindow)) {
-        [ofWindow, ofWorst] = [ofWorst, ofWindow];
-        this.worstWindow = this.window;
-      }
-      this.window = { answers: 0, missed: 0 };
-      ofWindow.restart(beginNs, beginNs);
-    }
-    const fromNs = beginNs + Math.floor((nowNs - beginNs) / SECOND_NS) * SECOND_NS;
-    next.restart(fromNs, Math.min(fromNs + SECOND_NS, endNs));
-    this.kept = [next, ofWindow, ofWorst];
+  /** Goes on to the second in which `nowNs` lies. */
+  private goOn(before: Slice, nowNs: number): void {
+    const { current } = this;
+    if (nowNs < current.toNs) return;
+    const isWorst = isWorse(current, before);
+    this.before = isWorst ? current : before;
+    this.current = isWorst ? before : current;
+    const fromNs = current.fromNs + Math.floor((nowNs - current.fromNs) / SECOND_NS) * SECOND_NS;
+    this.current.restart(fromNs, fromNs + SECOND_NS);
   }
 
-  private worst(): Slice {
-    const [current, ofWindow, ofWorst] = this.kept;
-    if (ofWindow === undefined || ofWorst === undefined) return current;
-    if (!isWorse(this.window, this.worstWindow)) return ofWorst;
-    return isWorse(current, ofWindow) ? current : ofWindow;
+  private get found(): Slice {
+    const { current, before } = this;
+    return before === null || isWorse(current, before) ? current : before;
   }
 }
 
-/** Answered requests, and how many of them missed their SLO. */
-interface Answers {
-  answers: number;
-  missed: number;
-}
-
-function count(answers: Answers, isMissed: boolean): void {
-  answers.answers++;
-  if (isMissed) answers.missed++;
-}
-
-function isWorse(a: Answers, b: Answers): boolean {
+function isWorse(a: Slice, b: Slice): boolean {
   return a.missed > b.missed || (a.missed === b.missed && a.answers > b.answers);
 }
 
@@ -130,7 +102,7 @@ function isWorse(a: Answers, b: Answers): boolean {
 const COLUMNS = 10;
 
 /** Actions of a slice as rows of numbers, and the requests answered meanwhile. */
-class Slice implements Answers {
+class Slice {
   answers = 0;
   missed = 0;
   dropped = 0;
@@ -152,8 +124,10 @@ class Slice implements Answers {
   }
 
   answered(isMissed: boolean, nowNs: number): void {
-    count(this, isMissed);
-    if (isMissed) this.missedAt[Math.floor((nowNs - this.fromNs) / MOMENT_NS)]++;
+    this.answers++;
+    if (!isMissed) return;
+    this.missed++;
+    this.missedAt[Math.floor((nowNs - this.fromNs) / MOMENT_NS)]++;
   }
 
   /** Keeps an action that overlaps it. */

@@ -64,8 +64,7 @@ export class Collector {
       seesScheduler,
     });
     const slice = output.timeline;
-    const windows = this.recorder.windows.bins;
-    this.timeline = slice === null ? null : new Timeline({ slice, models, windows });
+    this.timeline = slice === null ? null : new Timeline({ slice, models, warmupNs: experiment.warmupNs });
     this.failures = drawFailures(cluster.failures, cluster.gpus, workload.durationNs, experiment.seed);
     const isFixed = scalerEntryOf(experiment.scaler) === null && this.failures.length === 0;
     const tallied = kinds.length === 0 ? [{ name: '', gpus: cluster.gpus }] : kinds;

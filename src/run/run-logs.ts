@@ -6,7 +6,7 @@ import { FleetLog } from '../record/fleet-log.js';
 import type { LogFile } from '../record/log-columns.js';
 import { RequestLog } from '../record/request-log.js';
 import type { ScheduledRun } from '../record/results.js';
-import { writeTimeline } from '../record/write-timeline.js';
+import { writeTimeline } from '../record/timeline-file.js';
 import type { Collector } from './collector.js';
 
 /** Logs and timeline requested by an experiment, in an existing folder. */

@@ -212,7 +212,7 @@ function frameOf(timeline: readonly TimelineEntry[], worst?: WorstMoment) {
 }
 
 function worstText({ fromMs, toMs, missed }: WorstMoment): string {
-  return `where the worst window missed most: ${missed} requests within ${formatMs(toMs - fromMs)} from ${formatMs(fromMs)} on`;
+  return `begins in the second with the most misses: ${missed} within ${formatMs(toMs - fromMs)} from ${formatMs(fromMs)} on`;
 }
 
 function describe(

@@ -27,7 +27,7 @@ describe('the worst moment', () => {
     expect(begins[0]).toBe(27);
     expect(begins.at(-1)).toBe(75);
     expect(JSON.stringify(spec)).toContain(
-      'where the worst window missed most: 7 requests within 100 ms from 30.0 ms on',
+      'begins in the second with the most misses: 7 within 100 ms from 30.0 ms on',
     );
     expect(JSON.stringify(spec)).toContain('EXEC busy 100 %');
   });

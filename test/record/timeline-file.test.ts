@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LOAD, STATUS_INFER_TOO_LATE } from '../../src/core/action.js';
-import { TimeBins } from '../../src/record/bins.js';
 import { Timeline } from '../../src/record/timeline.js';
-import { writeTimeline } from '../../src/record/write-timeline.js';
-import { action, complete, MS, RESNET50, S } from './fixtures.js';
+import { writeTimeline } from '../../src/record/timeline-file.js';
+import { action, complete, MS, RESNET50 } from './fixtures.js';
 
-const SLICE = { slice: [10 * MS, 20 * MS], models: [RESNET50], windows: new TimeBins(0, S) } as const;
+const SLICE = { slice: [10 * MS, 20 * MS], models: [RESNET50], warmupNs: 0 } as const;
 
 describe('writeTimeline', () => {
   let folder: string;
