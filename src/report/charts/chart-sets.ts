@@ -1,15 +1,12 @@
 import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
 import { breakdownsOf, failingModels } from '../breakdown.js';
-import type { RankedFleet } from '../fleets.js';
 import { hurtModels } from '../hurt-text.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
 import { choiceLabel, finding } from '../study/finding.js';
-import { sweptFleets } from '../study/fleets.js';
 import { type Point, ratedPoints } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
-import { gpuHoursChart } from './gpu-hours.js';
 import { gpuTimeline } from './gpu-timeline.js';
 import { type LatencyLine, latencyCdf, THIS_RUN } from './latency-cdf.js';
 import { outcomeBars } from './outcome-bars.js';
@@ -41,12 +38,7 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
   const planes = slices
     .slice(0, MAX_SLICES)
     .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
-  return [...fleetCharts(sweptFleets(results)), ...planes, ...exampleCharts(recommendations)];
-}
-
-/** Charts of cost and results by fleet; none without a scaler. */
-export function fleetCharts(fleets: readonly RankedFleet[]): NamedChart[] {
-  return fleets.length === 0 ? [] : [{ name: 'gpu-hours', spec: gpuHoursChart(fleets) }];
+  return [...planes, ...exampleCharts(recommendations)];
 }
 
 /** Panels of a sweep without charts, in words; empty if all are drawn. */

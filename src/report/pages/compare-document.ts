@@ -75,7 +75,6 @@ export function fleetsDocument(name: string, fleets: readonly RankedFleet[]): Do
     sections: [
       ...fleetSections(fleets),
       { title: '', only: 'page', blocks: [{ text: FRONTIER, tone: 'small' }] },
-      { title: 'Charts', blocks: [{ charts: true }] },
       ...senderSections(
         senderFigures([{ results: fleets }]),
         'fleet',

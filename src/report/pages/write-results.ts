@@ -3,7 +3,6 @@ import { writeWhole } from '../../base/files/output-file.js';
 import type { RunResult, SweepResults } from '../../record/results.js';
 import {
   comparisonCharts,
-  fleetCharts,
   type NamedChart,
   policyCharts,
   runCharts,
@@ -48,13 +47,13 @@ export async function writePolicyComparison(comparison: PolicyComparison, file: 
   writeWhole(file, documentPage(policiesDocument(comparison), await drawCharts(policyCharts(comparison))));
 }
 
-/** Writes a comparison of fleets, with its chart inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
+/** Writes a comparison of fleets as the HTML document `file`. Throws `E_FILE_WRITE`. */
 export async function writeFleetComparison(
   name: string,
   fleets: readonly RankedFleet[],
   file: string,
 ): Promise<void> {
-  writeWhole(file, documentPage(fleetsDocument(name, fleets), await drawCharts(fleetCharts(fleets))));
+  writeWhole(file, documentPage(fleetsDocument(name, fleets), []));
 }
 
 async function writeReport(

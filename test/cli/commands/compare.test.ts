@@ -118,7 +118,6 @@ that knows all arrivals
 report: fleets/fleets.html
 `);
   const page = readFileSync(join(dir, 'fleets', 'fleets.html'), 'utf8');
-  expect(page).toContain('chart-gpu-hours');
   expect(page).toContain('hindsight');
   expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
   const { sweeps, fleets } = JSON.parse((await compare('fleets', '--json')).stdout);

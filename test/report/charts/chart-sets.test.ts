@@ -5,7 +5,6 @@ import type { RunEvent, RunParts, RunWindow, TunedSeries } from '../../../src/re
 import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import {
   cellFixture,
-  fleetsFixture,
   gridFixture,
   groupedFixture,
   groupFixture,
@@ -57,13 +56,6 @@ const SETS = {
   'names only': sweepCharts(gpus),
   groups: sweepCharts(groupedFixture()),
   'groups, repeated': sweepCharts(groupedFixture({ seeds: [1, 2] })),
-  fleets: sweepCharts(
-    fleetsFixture({
-      '8 GPUs': { gpus: 8, attainment: 1 },
-      reactive: { scaler: 'reactive', gpus: 5.5, attainment: 0.993 },
-      clairvoyant: { scaler: 'clairvoyant', gpus: 4, attainment: 0.999 },
-    }),
-  ),
   'one run': runCharts(runFixture({ sloMs: 50, goodputRps: 480, gpus: 3 })),
   'one run that tunes itself': runCharts({
     ...runFixture({ sloMs: 50, goodputRps: 480 }),
@@ -144,16 +136,6 @@ describe('chart sets', () => {
     ]);
     expect(subtitle('groups', 'goodput')).toBe('Sum of all groups, which hides who is served');
     expect(SETS['one run of groups'][0]?.name).toBe('groups');
-  });
-
-  it('say of each fleet what it took and how much it answered in time', () => {
-    const chart = JSON.stringify(SETS.fleets.find(({ name }) => name === 'gpu-hours')?.spec);
-    for (const label of [
-      '8 · attainment 100 %',
-      '5.5 · attainment 99.3 %',
-      '4 · attainment 99.9 % · hindsight',
-    ])
-      expect(chart).toContain(JSON.stringify(label));
   });
 
   it('show what a policy tuned by itself below its requests', () => {

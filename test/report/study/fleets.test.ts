@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { fleetAnswer, fleetTable } from '../../../src/report/fleet-text.js';
 import { summaryText } from '../../../src/report/index.js';
 import { sweptFleets } from '../../../src/report/study/fleets.js';
@@ -44,14 +43,12 @@ describe('a sweep over fleets', () => {
     );
   });
 
-  it('has a table with the cost of the run on the terminal, and a chart', () => {
+  it('has a table with the cost of the run on the terminal', () => {
     const results = fleetsFixture(FLEETS);
     const rows = fleetTable(sweptFleets(results))!.rows.map((row) => row.map(({ text }) => text));
     expect(rows[0]).toEqual(['clairvoyant', '4', '1.00', '99.9 %', 'yes', 'hindsight']);
     expect(rows[1]).toEqual(['predictive', '6', '1.50', '99.2 %', 'yes', 'yes']);
     expect(summaryText(results)).toContain('Fewest GPU-hours');
-    expect(sweepCharts(results)[0]?.name).toBe('gpu-hours');
-    expect(sweepCharts(results).map(({ name }) => name)).toContain('gpu-hours');
   });
 
   it('is ranked by nothing of the kind where no scaler was at work', () => {
@@ -59,7 +56,6 @@ describe('a sweep over fleets', () => {
     for (const results of [fleetsFixture({ fixed }), sweepFixture()]) {
       const fleets = sweptFleets(results);
       expect([fleets, fleetTable(fleets), fleetAnswer(fleets)]).toEqual([[], null, null]);
-      expect(sweepCharts(results).map(({ name }) => name)).not.toContain('gpu-hours');
     }
   });
 });
