@@ -18,24 +18,11 @@ export function scalingText(scaling: ScalingFigures): string {
   return `${scaler}: ${use}; ${ordered} ordered, ${perDay}, and ${stopped} stopped: each was kept for ${keptText(keptHours)} on average`;
 }
 
-/** Warning about a scaler that orders GPUs for a few minutes; null if it does not. */
-export function flappingNote(scaling: ScalingFigures): string | null {
-  const keptHours = keptHoursOf(scaling);
-  if (keptHours === null || scaling.ordered < FEWEST_ORDERS || keptHours >= SHORT_HOURS) return null;
-  const starts = round3(1 / keptHours);
-  return `${scaling.scaler} starts each GPU ${starts} times per hour; clouds bill a least time: minLifetime in cluster.gpus sets one`;
-}
-
 /** Mean lifetime, from the mean number of GPUs and their starts per hour (Little's law); null without either. */
 function keptHoursOf({ gpuHours, ordered, stopped }: ScalingFigures): number | null {
   const cameAndWent = (ordered + stopped) / 2;
   return cameAndWent === 0 || gpuHours === 0 ? null : gpuHours / cameAndWent;
 }
-
-/** A GPU with a shorter lifetime starts more than six times per hour. */
-const SHORT_HOURS = 1 / 6;
-/** Fewer orders are not enough to judge. */
-const FEWEST_ORDERS = 5;
 
 function keptText(hours: number): string {
   const minutes = hours * 60;

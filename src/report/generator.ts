@@ -9,7 +9,7 @@ const WAITED_SHARE = 0.01;
 /** Quality of request sending and timers, a sentence each. */
 export function generatorLines({ summary: { kind, generator } }: Pick<DrawnRun, 'summary'>): string[] {
   if (generator === undefined) return [];
-  const { sentLateMs, timersLateMs, retries, waitedForConnection, notSent } = generator;
+  const { sentLateMs, timersLateMs, retries } = generator;
   return [
     ...(sentLateMs === undefined
       ? []
@@ -22,14 +22,6 @@ export function generatorLines({ summary: { kind, generator } }: Pick<DrawnRun, 
       : [
           `${formatCount(retries.requests)} requests were sent again, ${formatCount(retries.attempts)} times in all`,
         ]),
-    ...(waitedForConnection === 0
-      ? []
-      : [
-          `${formatCount(waitedForConnection)} requests waited for a free connection; raise --connections to avoid that`,
-        ]),
-    ...(notSent === 0
-      ? []
-      : [`${formatCount(notSent)} requests were not sent because too many were unanswered`]),
   ];
 }
 

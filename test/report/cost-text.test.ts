@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { flappingNote, scalingText } from '../../src/report/cost-text.js';
+import { scalingText } from '../../src/report/cost-text.js';
 
 const FIGURES = { scaler: 'predictive', gpuHours: 24, meanGpus: 1, mostGpus: 2, ordered: 0, stopped: 0 };
 
@@ -17,15 +17,4 @@ it('says how long a GPU is kept, which shows a scaler that flaps', () => {
 it('counts orders per day, also of a shorter run', () => {
   const twoHours = { ...FIGURES, gpuHours: 6, meanGpus: 3, ordered: 10, stopped: 9 };
   expect(scalingText(twoHours)).toContain('10 ordered, 120 per day, and 9 stopped');
-});
-
-it('warns of a scaler that starts GPUs again and again', () => {
-  expect(flappingNote({ ...FIGURES, ordered: 480, stopped: 480 })).toMatch(
-    /^predictive starts each GPU 20 times per hour; .*minLifetime/,
-  );
-  expect(flappingNote({ ...FIGURES, gpuHours: 0.7, ordered: 9000, stopped: 9000 })).toContain(' 12857 times');
-  // Of many GPUs as many orders are few.
-  expect(flappingNote({ ...FIGURES, gpuHours: 240, meanGpus: 10, ordered: 480, stopped: 480 })).toBeNull();
-  expect(flappingNote({ ...FIGURES, gpuHours: 0.1, ordered: 3, stopped: 3 })).toBeNull();
-  expect(flappingNote(FIGURES)).toBeNull();
 });

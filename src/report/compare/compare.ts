@@ -3,7 +3,7 @@ import { formatSlo } from '../../text/numbers.js';
 import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
 import { type ComparedFigure, comparedFigures } from './figures.js';
-import { dropWarnings, type Headline, headlinesOf } from './headline.js';
+import { type Headline, headlinesOf } from './headline.js';
 import type { NamedRun } from './named-run.js';
 
 /** Runs side by side. The first is the reference. */
@@ -47,7 +47,6 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
     headlines: headlinesOf(runs, figures),
     warnings: [
       ...others.flatMap((other) => differencesThatMatter(first, other)),
-      ...dropWarnings(runs),
       // Badly sent requests explain differences by themselves.
       ...runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`)),
     ],

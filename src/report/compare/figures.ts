@@ -1,8 +1,8 @@
-import { type FigureUnit, figureOf, figureOfPart, type MeasuredSummary } from '../../record/figures.js';
+import { type FigureUnit, figureOf, figureOfPart } from '../../record/figures.js';
 import { isAssessed } from '../../record/model-fairness.js';
 import type { ActionCounts, RunResult } from '../../record/results.js';
 import { FURTHER_COUNTS } from '../../record/schema-summary.js';
-import { marginBetween, meanOf, type SlicedFigure, slicedFigure, slicedPart } from '../statistics.js';
+import { marginBetween, type SlicedFigure, slicedFigure, slicedPart } from '../statistics.js';
 
 /** One figure of all runs; arrays in the order of the runs. */
 export interface ComparedFigure {
@@ -47,12 +47,9 @@ export const COMPARED = [...HEADLINES, ...UTILIZATIONS, ...COSTS];
 export function comparedFigures(runs: readonly RunResult[]): ComparedFigure[] {
   const isKnown = ({ values }: ComparedFigure) => values.some((value) => value !== null);
   const ofRuns = (names: readonly string[]) => names.map((name) => ofRun(name, runs));
-  const tenth = compared('worstTenth', 'worst tenth of models', 'share', runs, ({ summary }) =>
-    worstTenth(summary),
-  );
   return [
     ...ofRuns(HEADLINES),
-    ...[...ofRuns(WEIGHTED), tenth].filter(isKnown),
+    ...ofRuns(WEIGHTED).filter(isKnown),
     ...partFigures(runs),
     ...modelFigures(runs),
     ...actionFigures(runs),
@@ -132,15 +129,6 @@ function modelFigures(runs: readonly RunResult[]): ComparedFigure[] {
 
 /** Loss of attainment that is worth counting. */
 const MUCH = 0.1;
-
-/** Mean attainment of the tenth of the assessed models that fares worst; null if there are none. */
-function worstTenth({ by }: MeasuredSummary): number | null {
-  const shares = by.model
-    .filter(isAssessed)
-    .map(({ attainment }) => attainment!)
-    .sort((a, b) => a - b);
-  return shares.length === 0 ? null : meanOf(shares.slice(0, Math.ceil(shares.length / 10)));
-}
 
 function compared(
   name: string,

@@ -25,7 +25,7 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
     lead: [
       answer?.title ?? '',
       answer?.reason ?? '',
-      ...headlines.flatMap(({ text, fairness }) => (fairness === null ? [text] : [text, fairness])),
+      ...headlines.map(({ text }) => text),
     ].filter((line) => line !== ''),
     sections: [
       {

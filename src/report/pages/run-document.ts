@@ -16,7 +16,7 @@ import {
 import { capital } from '../../text/words.js';
 import { breakdownsOf, breakdownTable, failingModels } from '../breakdown.js';
 import { countCell } from '../cells.js';
-import { costText, flappingNote, scalingText } from '../cost-text.js';
+import { costText, scalingText } from '../cost-text.js';
 import type { Block, Document, Section } from '../document.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { failuresText, hurtModels, modelsText } from '../hurt-text.js';
@@ -134,7 +134,6 @@ function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
       `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${counts.join(', ')}`,
     ],
     ['scaler', scaling === undefined ? null : scalingText(scaling)],
-    ['note', scaling === undefined ? null : flappingNote(scaling)],
     ['cost', cost === undefined ? null : costText(cost)],
   ];
 }

@@ -8,17 +8,13 @@ const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
 interface Figures {
   readonly attainment?: number;
   readonly goodputRps?: number;
-  /** Of executed requests. */
   readonly p99?: number;
-  /** Of all offered requests; null: never. */
-  readonly offeredP99?: number | null;
-  readonly dropped?: number;
   readonly interactive?: number;
   readonly models?: Readonly<Record<string, readonly [ok: number, offered: number]>>;
 }
 
 function run(figures: Figures): RunResult {
-  const { attainment = 0.9, goodputRps = 500, p99 = 40, offeredP99 = 40, dropped = 0, interactive } = figures;
+  const { attainment = 0.9, goodputRps = 500, p99 = 40, interactive } = figures;
   const model = Object.entries(figures.models ?? {}).map(([name, [ok, offered]], id) =>
     modelFixture(id, name, offered, ok),
   );
@@ -30,9 +26,7 @@ function run(figures: Figures): RunResult {
       ...summary,
       attainment,
       goodputRps,
-      requests: { offered: 1000, ok: 900 - dropped, late: 100, timeout: dropped, rejected: 0, error: 0 },
-      executedLatencyMs: { ...summary.executedLatencyMs, p99 },
-      offeredLatencyMs: { ...summary.offeredLatencyMs, p99: offeredP99 },
+      offeredLatencyMs: { ...summary.offeredLatencyMs, p99 },
     },
   };
 }
@@ -98,19 +92,3 @@ function slicesOf(ok: readonly number[]): NonNullable<RunResult['slices']> {
   const section = { group: 'interactive', class: null, tenant: null, weight: 1 };
   return { seconds: ok.map(() => 1), sections: [{ ...section, offered: ok.map(() => 100), ok }] };
 }
-
-describe('warnings of dropped requests', () => {
-  const warnings = (first: Figures, other: Figures) => compare(first, other).warnings;
-
-  it('say that a percentile fell for executed requests only', () => {
-    expect(warnings({ offeredP99: null }, { p99: 30, offeredP99: null, dropped: 115 })).toEqual([
-      'B: p99 fell of executed requests but not of all offered ones: 11.5 % of the requests were never executed, 0 % in A',
-    ]);
-  });
-
-  it('are none where nothing more was dropped, or the percentile of all requests fell as well', () => {
-    expect(warnings({}, { p99: 30, offeredP99: 50 })).toEqual([]);
-    expect(warnings({}, { p99: 30, offeredP99: 35, dropped: 115 })).toEqual([]);
-    expect(warnings({}, { p99: 45, offeredP99: 50, dropped: 115 })).toEqual([]);
-  });
-});
