@@ -1,8 +1,16 @@
 import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf } from '../policies/layout.js';
 import { percentWithInterval } from '../statistics.js';
-import { policyStyles } from './policy-style.js';
-import { columnLabels, GAP, placeOf, ROW_WIDTH, SMALL, smallMultiples, xLabels } from './small-multiples.js';
+import {
+  columnLabels,
+  GAP,
+  placeOf,
+  policyStyles,
+  ROW_WIDTH,
+  SMALL,
+  smallMultiples,
+  xLabels,
+} from './small-multiples.js';
 import { type ChartSpec, chart, GRID, seriesEncoding } from './theme.js';
 
 const HEIGHT = 190;

@@ -1,8 +1,7 @@
 import { formatPercentCell } from '../../text/numbers.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { percentWithInterval } from '../statistics.js';
-import { policyStyles } from './policy-style.js';
-import { ROW_WIDTH, SMALL } from './small-multiples.js';
+import { policyStyles, ROW_WIDTH, SMALL } from './small-multiples.js';
 import { type ChartSpec, chart, GRID, INK, NAMES_AXIS } from './theme.js';
 
 const ROW = 26;

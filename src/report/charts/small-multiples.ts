@@ -1,7 +1,7 @@
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import type { MatrixCell } from '../policies/matrix.js';
 import type { Axis } from '../study/axes.js';
-import { MUTED } from './theme.js';
+import { INK, MUTED, seriesStyles } from './theme.js';
 
 /** Width of all small charts of a row together, with their axis, px. */
 export const ROW_WIDTH = 940;
@@ -9,6 +9,11 @@ export const ROW_WIDTH = 940;
 export const GAP = 14;
 /** Font size of labels in and around small charts, px. */
 export const SMALL = 11.5;
+
+/** Style of each policy in every chart; ours is black. */
+export function policyStyles(policies: readonly unknown[], ours: number | null) {
+  return seriesStyles(policies).map((style, i) => (i === ours ? { ...style, color: INK } : style));
+}
 
 /** Place of a mark. */
 interface Place {

@@ -27,7 +27,7 @@ const SERIES_DASHES = [
   [13, 4],
   [6, 2, 1, 2, 1, 2],
 ];
-export const SERIES_SHAPES = [
+const SERIES_SHAPES = [
   'circle',
   'square',
   'triangle-up',
