@@ -46,8 +46,6 @@ interface CellOutcome extends Senders {
   readonly loadsPerS: number | null;
   /** Attainment of the worst-served model ÷ attainment over all requests; null if not known. */
   readonly worstModel: number | null;
-  /** True if that ratio is below half in some seed; null if not known. */
-  readonly belowHalf: boolean | null;
   /** Best value of each tuned option here. */
   readonly tuned: Readonly<Record<string, string>>;
 }
@@ -128,7 +126,6 @@ function outcomeOf(
       summaries.map(({ actions, durationSeconds }) => ratioOf(actions.load, durationSeconds)),
     ),
     worstModel: ratios.length === 0 ? null : meanOf(ratios),
-    belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
     ...sendersOf(summaries),
     tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
   };

@@ -23,8 +23,6 @@ export interface PolicyOverview {
   readonly loadsRatio: number | null;
   /** Lowest attainment of a model ÷ overall attainment in any cell; null if not known. */
   readonly worstModel: number | null;
-  /** Number of cells where some model is below half of the overall attainment in some seed; null if not known. */
-  readonly cellsBelowHalf: number | null;
 }
 
 /** Policy whose LOADs count as 1. */
@@ -41,7 +39,6 @@ export function overviewOf(series: readonly Series[], cells: readonly RankedCell
     const shares = outcomes.map(({ share }) => share.mean);
     const lowest = shares.indexOf(Math.min(...shares));
     const worstModels = outcomes.flatMap(({ worstModel }) => worstModel ?? []);
-    const belowHalf = outcomes.flatMap((outcome) => outcome.belowHalf ?? []);
     return {
       name,
       kind,
@@ -54,7 +51,6 @@ export function overviewOf(series: readonly Series[], cells: readonly RankedCell
       loadsPerS: loads[i] ?? null,
       loadsRatio: loads[i] == null ? null : ratioOf(loads[i], reference),
       worstModel: worstModels.length === 0 ? null : Math.min(...worstModels),
-      cellsBelowHalf: belowHalf.length === 0 ? null : belowHalf.filter((some) => some).length,
     };
   });
 }
