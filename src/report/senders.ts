@@ -22,60 +22,6 @@ interface SenderOutcome {
 
 type SenderKind = 'class' | 'tenant';
 
-/** Figures of each class, or of each tenant, by policy or fleet: means over the cells that all of them finished. */
-interface SenderFigures {
-  readonly kind: SenderKind;
-  /** With their weights, if equal in all cells. */
-  readonly names: readonly string[];
-  readonly figures: readonly SenderFigure[];
-}
-
-interface SenderFigure {
-  readonly title: string;
-  readonly unit: 'percent' | 'requests/s';
-  /** In the order of the policies or fleets; by class or tenant; null: it offered nothing, or there is no span. */
-  readonly values: readonly (readonly (number | null)[])[];
-  /** Promised shares, by class or tenant, with their name; null if there are none, or if they vary between cells. */
-  readonly promised: { readonly name: string; readonly values: readonly number[] } | null;
-}
-
-const FIGURES = {
-  attainment: { title: 'Attainment', unit: 'percent' },
-  goodputRps: { title: 'Goodput', unit: 'requests/s' },
-  gpuShare: { title: 'GPU time', unit: 'percent' },
-} as const;
-
-/** More would not fit next to each other on a terminal. */
-const MOST_SENDERS = 8;
-
-/** Results of each class, then of each tenant: a table per figure with a row per policy or fleet. */
-export function senderSections(
-  all: readonly SenderFigures[],
-  compared: 'policy' | 'fleet',
-  rows: readonly string[],
-): Section[] {
-  return all.flatMap(({ kind, names, figures }) =>
-    figures.map(({ title, unit, values, promised }) => {
-      const line = (name: string, of: readonly (number | null)[]) => [
-        { text: name },
-        ...of.map(unit === 'percent' ? numberCell(formatPercentCell) : rateCell),
-      ];
-      const table = {
-        columns: [
-          { title: compared },
-          ...names.map((name, i) => ({ title: name, numeric: true, pageOnly: i >= MOST_SENDERS })),
-        ],
-        rows: [
-          ...rows.map((name, i) => line(name, values[i]!)),
-          ...(promised === null ? [] : [line(`(${promised.name})`, promised.values)]),
-        ],
-      };
-      const heading = `${title} by ${kind}, means in ${unit}`;
-      return { title: heading, blocks: [{ text: heading, only: 'terminal' as const }, { table }] };
-    }),
-  );
-}
-
 /** Outcomes by class and by tenant. */
 export type Senders = Readonly<Record<SenderKind, readonly SenderOutcome[]>>;
 
@@ -84,44 +30,60 @@ interface ComparedCell {
   readonly results: readonly (Senders | null)[];
 }
 
+const FIGURES = [
+  { name: 'attainment', title: 'Attainment', unit: 'percent' },
+  { name: 'goodputRps', title: 'Goodput', unit: 'requests/s' },
+  { name: 'gpuShare', title: 'GPU time', unit: 'percent' },
+] as const;
+const PROMISED = { class: '(guaranteed)', tenant: '(share under overload)' };
+
+/** More would not fit next to each other on a terminal. */
+const MOST_SENDERS = 8;
+
+/**
+ * Results of each class, then of each tenant, if all runs have the same ones: a table per figure with a row per policy
+ * or fleet, the means over the cells that all of them finished.
+ */
+export function senderSections(
+  compared: 'policy' | 'fleet',
+  rows: readonly string[],
+  cells: readonly ComparedCell[],
+): Section[] {
+  const complete = cells.filter(({ results }) => results.every((result) => result !== null));
+  return (['class', 'tenant'] as const).flatMap((kind) => {
+    const all = complete.flatMap(({ results }) => results.map((result) => result![kind]));
+    const [senders = []] = all;
+    if (senders.length === 0 || !sameIn(all, ({ name }) => name)) return [];
+    const isWeighted = kind === 'class' && sameIn(all, ({ weight }) => weight);
+    const isPromised = sameIn(all, ({ share }) => share) && senders.some(({ share }) => (share ?? 0) > 0);
+    const seesGpus = senders.length > 1 && all.flat().every(({ gpuShare }) => gpuShare !== null);
+    const titles = senders.map(({ name, weight }) => (isWeighted ? `${name} × ${weight}` : name));
+    return FIGURES.filter(({ name }) => name !== 'gpuShare' || seesGpus).map(({ name, title, unit }) => {
+      const cell = unit === 'percent' ? numberCell(formatPercentCell) : rateCell;
+      const meansOf = (row: number) =>
+        senders.map((_, i) =>
+          cell(meanOfKnown(complete.map(({ results }) => results[row]![kind][i]![name]))),
+        );
+      const promised = [{ text: PROMISED[kind] }, ...senders.map(({ share }) => cell(share ?? 0))];
+      const heading = `${title} by ${kind}, means in ${unit}`;
+      const table = {
+        columns: [
+          { title: compared },
+          ...titles.map((each, i) => ({ title: each, numeric: true, pageOnly: i >= MOST_SENDERS })),
+        ],
+        rows: [
+          ...rows.map((text, row) => [{ text }, ...meansOf(row)]),
+          ...(name === 'gpuShare' && isPromised ? [promised] : []),
+        ],
+      };
+      return { title: heading, blocks: [{ text: heading, only: 'terminal' as const }, { table }] };
+    });
+  });
+}
+
 /** Means over the repetitions of one run. */
 export function sendersOf(summaries: readonly MeasuredSummary[]): Senders {
   return { class: senderOutcomes(summaries, 'class'), tenant: senderOutcomes(summaries, 'tenant') };
-}
-
-/** Figures of classes, then of tenants; each only if all runs have the same ones. */
-export function senderFigures(cells: readonly ComparedCell[]): SenderFigures[] {
-  return (['class', 'tenant'] as const).flatMap((kind) => figuresOf(cells, kind) ?? []);
-}
-
-function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigures | null {
-  const complete = cells.filter(({ results }) => results.every((result) => result !== null));
-  const all = complete.flatMap(({ results }) => results.map((result) => result?.[kind] ?? []));
-  const [senders = []] = all;
-  if (senders.length === 0 || !sameIn(all, ({ name }) => name)) return null;
-  const isWeighted = kind === 'class' && sameIn(all, ({ weight }) => weight);
-  const isPromised = sameIn(all, ({ share }) => share) && senders.some(({ share }) => (share ?? 0) > 0);
-  const promised = {
-    name: kind === 'class' ? 'guaranteed' : 'share under overload',
-    values: senders.map(({ share }) => share ?? 0),
-  };
-  const figure = (name: keyof typeof FIGURES): SenderFigure => ({
-    ...FIGURES[name],
-    values: complete[0]!.results.map((_, policy) =>
-      senders.map((__, i) => meanOfKnown(complete.map(({ results }) => results[policy]![kind][i]![name]))),
-    ),
-    promised: name === 'gpuShare' && isPromised ? promised : null,
-  });
-  const seesGpus = all.every((list) => list.every(({ gpuShare }) => gpuShare !== null));
-  return {
-    kind,
-    names: senders.map(({ name, weight }) => (isWeighted ? `${name} × ${weight}` : name)),
-    figures: [
-      figure('attainment'),
-      figure('goodputRps'),
-      ...(seesGpus && senders.length > 1 ? [figure('gpuShare')] : []),
-    ],
-  };
 }
 
 /** A class, which has a weight, or a tenant. */

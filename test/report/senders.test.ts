@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunParts } from '../../src/record/results.js';
 import { fleetOf, rankFleets } from '../../src/report/fleets.js';
 import { comparePolicies } from '../../src/report/policies/compare.js';
-import { senderFigures } from '../../src/report/senders.js';
+import { senderSections } from '../../src/report/senders.js';
 import { fleetsText, policiesText } from '../../src/report/terminal/summary-text.js';
 import { partFixture, runFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
@@ -84,7 +84,7 @@ edf                      50.0   50.0
   });
 
   it('is left out where cells have other tenants, or none', () => {
-    expect(senderFigures(withTenants('storm').cells)).toEqual([]);
+    expect(policiesText(withTenants('storm'))).not.toContain('by tenant');
     const text = policiesText(compared(() => ({})));
     expect(text).not.toContain('by tenant');
   });
@@ -93,14 +93,14 @@ edf                      50.0   50.0
     const idle = compared(() => ({
       by: { tenant: [tenant('small', { gpuShare: null }), tenant('flood', {})] },
     }));
-    expect(senderFigures(idle.cells)[0]!.figures.map(({ title }) => title)).toEqual([
-      'Attainment',
-      'Goodput',
+    expect(senderSections('policy', ['a', 'b'], idle.cells).map(({ title }) => title)).toEqual([
+      'Attainment by tenant, means in percent',
+      'Goodput by tenant, means in requests/s',
     ]);
     const varied = compared((_, slo) => ({
       by: { tenant: [tenant('small', { share: slo === '25ms' ? 0.5 : 0.25 }), tenant('flood', {})] },
     }));
-    expect(senderFigures(varied.cells)[0]!.figures[2]!.promised).toBeNull();
+    expect(policiesText(varied)).not.toContain('share under overload');
   });
 
   it('is on a terminal of the first eight', () => {
@@ -133,7 +133,7 @@ describe('what classes got of each policy', () => {
     const varied = compared((_, slo) => ({
       by: { class: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})] },
     }));
-    expect(senderFigures(varied.cells)[0]).toMatchObject({ kind: 'class', names: ['gold', 'others'] });
+    expect(policiesText(varied)).toMatch(/^policy +gold +others$/m);
   });
 });
 

@@ -7,7 +7,7 @@ import type { Document, Section, Table } from '../document.js';
 import { fleetAnswer, fleetTable } from '../fleet-text.js';
 import type { RankedFleet } from '../fleets.js';
 import { runName } from '../run-kind.js';
-import { senderFigures, senderSections } from '../senders.js';
+import { senderSections } from '../senders.js';
 import { policyNotes } from './blocks.js';
 
 const FRONTIER =
@@ -22,11 +22,9 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
   return {
     kind: 'escapement comparison',
     title: runs.map(({ name }) => name).join(' · '),
-    lead: [
-      answer?.title ?? '',
-      answer?.reason ?? '',
-      ...headlines.map(({ text }) => text),
-    ].filter((line) => line !== ''),
+    lead: [answer?.title ?? '', answer?.reason ?? '', ...headlines.map(({ text }) => text)].filter(
+      (line) => line !== '',
+    ),
     sections: [
       {
         title: '',
@@ -76,9 +74,9 @@ export function fleetsDocument(name: string, fleets: readonly RankedFleet[]): Do
       ...fleetSections(fleets),
       { title: '', only: 'page', blocks: [{ text: FRONTIER, tone: 'small' }] },
       ...senderSections(
-        senderFigures([{ results: fleets }]),
         'fleet',
         fleets.map((fleet) => fleet.name),
+        [{ results: fleets }],
       ),
     ],
   };

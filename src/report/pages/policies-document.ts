@@ -5,7 +5,7 @@ import type { Block, CellText, Column, Document, Section, Table } from '../docum
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { REFERENCE } from '../policies/overview.js';
 import { quoted, sweepCommand } from '../reproduce.js';
-import { senderFigures, senderSections } from '../senders.js';
+import { senderSections } from '../senders.js';
 import { percentWithInterval } from '../statistics.js';
 import { placeCell } from '../study/axes.js';
 import { policyNotes } from './blocks.js';
@@ -13,8 +13,7 @@ import { policyNotes } from './blocks.js';
 /** Policies over a matrix of conditions: a row per policy, one per cell, and the commands that repeat it. */
 export function policiesDocument(comparison: PolicyComparison): Document {
   const { policies, cells, bounded, completeCells, warnings, failed, sweeps } = comparison;
-  const senders = senderFigures(cells);
-  const isWeighted = senders.some(({ kind }) => kind === 'class');
+  const isWeighted = cells.some(({ results }) => results.some((result) => (result?.class.length ?? 0) > 0));
   const summaries = sweeps.flatMap(({ results }) =>
     results.cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : [])),
   );
@@ -34,9 +33,9 @@ export function policiesDocument(comparison: PolicyComparison): Document {
       { title: 'Every cell', blocks: [{ table: cellsTable(comparison) }] },
       { title: 'All cells', blocks: [{ table: overviewTable(comparison) }] },
       ...senderSections(
-        senders,
         'policy',
         policies.map(({ name }) => name),
+        cells,
       ),
       { title: 'Charts', blocks: [{ charts: true }] },
       ...failedSection(failed),
