@@ -2,7 +2,7 @@ import type { FailedCell, SweepResults } from '../../record/results.js';
 import { checkThreshold, parseThreshold } from '../../record/threshold.js';
 import { FLEET_TARGET } from '../fleets.js';
 import { groupBy } from '../group-by.js';
-import { type Sample, scaledSample } from '../statistics.js';
+import { estimateOf, type Sample, scaledSample } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
 import { type Standing, standingOf } from './best.js';
 import { aggregate, type Point, scoreOf, scoresOf, sortPoints } from './points.js';
@@ -117,6 +117,8 @@ interface Group {
   readonly points: readonly Point[];
   /** Those that meet the sweep's thresholds, or all if none does. */
   readonly eligible: readonly Point[];
+  /** Samples by which they are ranked. */
+  readonly samplesOf: (point: Point) => readonly Sample[];
   readonly standing: Standing<Point>;
   readonly ranking: Recommendation['ranking'];
 }
@@ -146,11 +148,10 @@ function analyse(results: SweepResults): Analysis {
   const groupOf = (points: readonly Point[]): Group => {
     const meeting = points.filter(meets);
     const eligible = meeting.length > 0 ? meeting : points;
-    if (priced.length === 0) {
-      return { points, eligible, ranking: 'score', standing: standingOf(eligible, scoresOf) };
-    }
-    const ranking = meeting.length > 0 ? 'hour' : 'million';
-    return { points, eligible, ranking, standing: standingByPrice(eligible, ranking) };
+    const ranking = priced.length === 0 ? 'score' : meeting.length > 0 ? 'hour' : 'million';
+    const samplesOf = (point: Point) =>
+      ranking === 'score' ? scoresOf(point) : [cheapness(point, ranking), ...scoresOf(point)];
+    return { points, eligible, ranking, samplesOf, standing: standingOf(eligible, samplesOf) };
   };
   const groups = choices.length === 0 ? [] : [...groupBy(ascending, conditionsOf).values()].map(groupOf);
   const common = groups.length < 2 ? null : commonOf(groups, choices);
@@ -178,17 +179,10 @@ function fleetOf({ cells }: Point): string {
   return JSON.stringify(kinds.filter(({ gpus }) => gpus > 0).map(({ key, gpus }) => [key, gpus]));
 }
 
-/** The cheapest, of equal prices the one with the highest score; others with its price tie with it. */
-function standingByPrice(points: readonly Point[], ranking: Ranking): Standing<Point> {
-  const lowest = Math.min(...points.map((point) => priceOf(point, ranking)));
-  const cheapest = points.filter((point) => priceOf(point, ranking) <= lowest);
-  const best = cheapest.reduce((a, b) => (scoreOf(b) > scoreOf(a) ? b : a));
-  return { best, equal: [best], tied: cheapest.filter((point) => point !== best) };
-}
-
-/** Infinity if there is none, because nothing was answered in time. */
-function priceOf({ cost }: Point, ranking: Ranking): number {
-  return (ranking === 'hour' ? cost?.perHour : cost?.perMillionInTime) ?? Number.POSITIVE_INFINITY;
+/** Millions or hours for one unit of money; 0 if nothing was answered in time. */
+function cheapness({ cost }: Point, ranking: 'hour' | 'million'): Sample {
+  const price = (ranking === 'hour' ? cost?.perHour : cost?.perMillionInTime) ?? Number.POSITIVE_INFINITY;
+  return { bySeed: { all: 1 / price } };
 }
 
 function pick({ values }: Pick<Point, 'values'>, wanted: (key: string) => boolean): Record<string, string> {
@@ -198,14 +192,17 @@ function pick({ values }: Pick<Point, 'values'>, wanted: (key: string) => boolea
 function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonChoice | null {
   const keys = choices.map(({ key }) => key);
   const choiceOf = (point: Point) => pick(point, (key) => keys.includes(key));
-  const highest = groups.map(({ eligible }) => Math.max(...eligible.map(scoreOf)));
+  const scoreIn = ({ samplesOf }: Group, point: Point) => estimateOf(samplesOf(point)[0]!).mean;
+  const highest = groups.map((group) => Math.max(...group.eligible.map((point) => scoreIn(group, point))));
   const sorted = sortPoints(
     groups.flatMap(({ points }) => points),
     choices,
   );
   const all = [...groupBy(sorted, (point) => JSON.stringify(choiceOf(point))).values()].map((members) => {
     const points = groups.map(({ points: here }) => here.find((point) => members.includes(point)) ?? null);
-    const shares = points.map((point, i) => (point === null ? 0 : ratio(scoreOf(point), highest[i]!)));
+    const shares = points.map((point, i) =>
+      point === null ? 0 : ratio(scoreIn(groups[i]!, point), highest[i]!),
+    );
     const worstShare = Math.min(...shares);
     const unbeaten = groups.filter(({ standing: { best, tied } }, i) => [best, ...tied].includes(points[i]!));
     return {
@@ -214,7 +211,7 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonCho
       worstShare,
       // Of choices that lose as little, the one that ties with the best at more conditions.
       scores: [
-        sharesOf(points, highest, shares.indexOf(worstShare)),
+        sharesOf(points, groups, highest, shares.indexOf(worstShare)),
         { bySeed: { conditions: unbeaten.length } },
       ],
     };
@@ -222,8 +219,11 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonCho
   const isEligible = (point: Point | null, i: number) =>
     point !== null && groups[i]!.eligible.includes(point);
   const counts = all.map(({ points }) => points.filter(isEligible).length);
-  const rows = all.filter((_, i) => counts[i] === Math.max(...counts));
-  if (groups.some(({ ranking }) => ranking !== 'score')) return cheapestOf(rows, groups);
+  const most = Math.max(...counts);
+  const rows = all.filter((_, i) => counts[i] === most);
+  // A fleet must do what is required under every condition.
+  if (groups.some(({ ranking }) => ranking === 'million' || (ranking === 'hour' && most < groups.length)))
+    return null;
   const { best, equal } = standingOf(rows, ({ scores }) => scores);
   const usual = equal.find(({ points }) =>
     points.some((point) => point !== null && isDefault(point, choices)),
@@ -232,28 +232,19 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonCho
   return { choice, points, worstShare };
 }
 
-/** The cheapest per hour of those that meet the requirements under every condition; null if none does. */
-function cheapestOf(rows: readonly CommonChoice[], groups: readonly Group[]): CommonChoice | null {
-  const meeting = rows.filter(({ points }) =>
-    points.every(
-      (point, i) => point !== null && groups[i]!.ranking === 'hour' && groups[i]!.eligible.includes(point),
-    ),
-  );
-  const [first, ...others] = meeting;
-  if (first === undefined) return null;
-  const price = ({ points }: Pick<CommonChoice, 'points'>) => priceOf(points[0]!, 'hour');
-  const { choice, points, worstShare } = others.reduce((a, b) => (price(b) < price(a) ? b : a), first);
-  return { choice, points, worstShare };
-}
-
 /** Shares of each seed at the condition where a choice does worst; 0 if it has no run there. */
-function sharesOf(points: readonly (Point | null)[], highest: readonly number[], worst: number): Sample {
+function sharesOf(
+  points: readonly (Point | null)[],
+  groups: readonly Group[],
+  highest: readonly number[],
+  worst: number,
+): Sample {
   const point = points[worst];
   if (point == null) {
     const seeds = points.flatMap((other) => other?.cells.map(({ seed }) => seed) ?? []);
     return { bySeed: Object.fromEntries(seeds.map((seed) => [seed, 0])) };
   }
-  const [scores] = scoresOf(point);
+  const [scores] = groups[worst]!.samplesOf(point);
   const most = highest[worst]!;
   // If the highest is 0, every share of it is 1.
   return most === 0
