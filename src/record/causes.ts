@@ -1,4 +1,6 @@
 import {
+  type Action,
+  LOAD,
   STATUS_ABORTED,
   STATUS_INFER_TOO_LATE,
   STATUS_INFER_WEIGHTS_CHANGED,
@@ -6,54 +8,58 @@ import {
   STATUS_WEIGHTS_MISSING,
   STATUS_WORKER_LOST,
 } from '../core/action.js';
-import { OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT, type Outcome } from '../core/request.js';
+import { type ModelSpec, shortestExecNs } from '../core/model.js';
+import {
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  type RequestTable,
+} from '../core/request.js';
 import { LIMIT_RATE, LIMIT_SHARE } from '../core/tenants.js';
 
-/** Reasons why a request was not answered within its SLO; each failed request has exactly one. */
-export const CAUSES = [
-  'late',
-  'refused',
-  'timedOutCold',
-  'timedOutQueued',
-  'missedWindow',
-  'deviceError',
-  'workerLost',
-  'overRate',
-  'overShare',
-] as const;
-export type Cause = (typeof CAUSES)[number];
+/** Reasons why a request was not answered within its SLO, of which it has exactly one: a label, and its meaning. */
+const TABLE = {
+  late: ['late', 'executed, but answered after its deadline'],
+  refused: [
+    'refused',
+    'refused by admission or by the policy: on arrival, or when queued again after its INFER failed',
+  ],
+  timedOutCold: [
+    'timed out cold',
+    'given up while no GPU held its model, or less than the duration of an INFER after a GPU had loaded it',
+  ],
+  timedOutQueued: [
+    'timed out in queue',
+    'given up although a GPU had held its model long enough to serve it: its INFER did not start in time',
+  ],
+  missedWindow: [
+    'missed window',
+    'its turn came too late, its weights were not loaded, or they were unloaded while its INFER ran',
+  ],
+  deviceError: ['device error', 'the device failed at its INFER, or no device could load its model'],
+  workerLost: ['worker lost', 'its worker was lost before it was answered'],
+  overRate: ['beyond rate', 'refused on arrival: its tenant had used up its rate and burst'],
+  overShare: [
+    'beyond share',
+    'refused on arrival: GPUs were overloaded, and its tenant was over its fair share',
+  ],
+} as const;
+export type Cause = keyof typeof TABLE;
+export const CAUSES = Object.keys(TABLE) as readonly Cause[];
 
 /** Failed requests by cause. */
 export type FailureCounts = Readonly<Record<Cause, number>>;
 
-/** Meaning of each cause, for people. */
-export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
-  late: 'executed, but answered after its deadline',
-  refused: 'refused by admission or by the policy: on arrival, or when queued again after its INFER failed',
-  timedOutCold:
-    'given up while no GPU held its model, or less than the duration of an INFER after a GPU had loaded it',
-  timedOutQueued:
-    'given up although a GPU had held its model long enough to serve it: its INFER did not start in time',
-  missedWindow:
-    'its turn came too late, its weights were not loaded, or they were unloaded while its INFER ran',
-  deviceError: 'the device failed at its INFER, or no device could load its model',
-  workerLost: 'its worker was lost before it was answered',
-  overRate: 'refused on arrival: its tenant had used up its rate and burst',
-  overShare: 'refused on arrival: GPUs were overloaded, and its tenant was over its fair share',
-};
-
 /** Name of each cause in a word or two, for lines and tables. */
-export const CAUSE_LABELS: Readonly<Record<Cause, string>> = {
-  late: 'late',
-  refused: 'refused',
-  timedOutCold: 'timed out cold',
-  timedOutQueued: 'timed out in queue',
-  missedWindow: 'missed window',
-  deviceError: 'device error',
-  workerLost: 'worker lost',
-  overRate: 'beyond rate',
-  overShare: 'beyond share',
-};
+export const CAUSE_LABELS = columnOf(0);
+/** Meaning of each cause, for people. */
+export const CAUSE_MEANINGS = columnOf(1);
+
+function columnOf(column: 0 | 1): Readonly<Record<Cause, string>> {
+  return Object.fromEntries(CAUSES.map((cause) => [cause, TABLE[cause][column]])) as Record<Cause, string>;
+}
 
 const INDEX = Object.fromEntries(CAUSES.map((cause, i) => [cause, i])) as Readonly<Record<Cause, number>>;
 /** Statuses of a wrong schedule rather than a failed device: those that `missedWindow` of an experiment applies to. */
@@ -75,4 +81,30 @@ export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean
   if (outcome !== OUTCOME_TIMEOUT) return INDEX.deviceError;
   if (failedStatus !== STATUS_OK && failedStatus !== STATUS_ABORTED) return INDEX.deviceError;
   return cold ? INDEX.timedOutCold : INDEX.timedOutQueued;
+}
+
+/** Finds why requests failed; it must see every finished action, in order. One per run, fed by the recorder. */
+export class CauseFinder {
+  /** By model: when it was loaded onto a GPU while no other held it. */
+  private readonly heldSinceNs: number[] = [];
+
+  /** Live, models are added to and removed from `models`. */
+  constructor(private readonly models: readonly ModelSpec[]) {}
+
+  completed({ kind, status, model }: Action, nowNs: number, copies: number): void {
+    if (kind === LOAD && status === STATUS_OK && copies === 1) this.heldSinceNs[model] = nowNs;
+  }
+
+  /** Index into `CAUSES` of a request that is being answered; −1: answered in time. */
+  indexOf(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): number {
+    if (outcome === OUTCOME_OK) return -1;
+    const warm = requests.arrivalCopies[slot] > 0 || this.fitsInfer(requests.model[slot], nowNs);
+    return causeIndex(outcome, requests.failedStatus[slot], !(copies > 0 && warm), requests.limit[slot]);
+  }
+
+  /** True if some GPU has held the model for as long as an INFER of one request takes. */
+  private fitsInfer(model: number, nowNs: number): boolean {
+    const sinceNs = this.heldSinceNs[model] ?? Number.NEGATIVE_INFINITY;
+    return nowNs - sinceNs >= shortestExecNs(this.models[model]);
+  }
 }

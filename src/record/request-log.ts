@@ -11,8 +11,7 @@ import {
   type Outcome,
   type RequestTable,
 } from '../core/request.js';
-import type { CauseFinder } from './cause-finder.js';
-import { CAUSES } from './causes.js';
+import { CAUSES, type CauseFinder } from './causes.js';
 import { type LogColumn, LogFile } from './log-columns.js';
 
 /**

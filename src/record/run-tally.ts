@@ -19,7 +19,7 @@ import type { Outcome, RequestTable } from '../core/request.js';
 import { OUTCOME_OK } from '../core/request.js';
 import type { Tenant } from '../core/tenants.js';
 import { TimeBins } from './bins.js';
-import { CauseFinder } from './cause-finder.js';
+import { CauseFinder } from './causes.js';
 import { countedNs } from './counted.js';
 import type { Dimension } from './figures.js';
 import { PartTally } from './part-tally.js';

@@ -7,7 +7,7 @@ import type { GpuKindConfig } from '../config/schema-cluster.js';
 import { scalerEntryOf } from '../config/schema-policy.js';
 import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
-import type { CauseFinder } from '../record/cause-finder.js';
+import type { CauseFinder } from '../record/causes.js';
 import { FleetTally } from '../record/fleet-tally.js';
 import { costFigures, type PaidKind } from '../record/parts.js';
 import { isListed } from '../record/policy-notes.js';

@@ -8,8 +8,7 @@ import {
   type Outcome,
   type RequestTable,
 } from '../../core/request.js';
-import { CauseFinder } from '../../record/cause-finder.js';
-import { CAUSES, type Cause, type FailureCounts } from '../../record/causes.js';
+import { CAUSES, type Cause, CauseFinder, type FailureCounts } from '../../record/causes.js';
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 

@@ -4,7 +4,7 @@ import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Outcome, RequestTable } from '../../core/request.js';
 import type { Worker } from '../../core/worker.js';
-import { CauseFinder } from '../../record/cause-finder.js';
+import { CauseFinder } from '../../record/causes.js';
 import { RowList } from '../../record/row-list.js';
 import { ACTION, ACTION_COLUMNS, answeredRow, plannedRow, REQUEST_COLUMNS } from '../../record/run-rows.js';
 

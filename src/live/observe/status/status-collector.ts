@@ -10,7 +10,7 @@ import {
   type Outcome,
   type RequestTable,
 } from '../../../core/request.js';
-import { CauseFinder } from '../../../record/cause-finder.js';
+import { CauseFinder } from '../../../record/causes.js';
 import type { ResultMessage } from '../../messages.js';
 import { execNsOf } from '../model-statistics.js';
 import { LaneActivity } from './lane-activity.js';

@@ -2,7 +2,7 @@ import type { Action } from '../../../core/action.js';
 import type { Cluster } from '../../../core/cluster.js';
 import type { RunObserver } from '../../../core/observer.js';
 import type { Outcome, RequestTable } from '../../../core/request.js';
-import { CauseFinder } from '../../../record/cause-finder.js';
+import { CauseFinder } from '../../../record/causes.js';
 import { RecentActions } from '../../../record/recent-actions.js';
 import { RowRing } from '../../../record/row-ring.js';
 import { answeredRow, plannedRow, REQUEST_COLUMNS } from '../../../record/run-rows.js';
