@@ -1,19 +1,17 @@
+import { dimensionsOf } from '../record/dimensions.js';
 import type { PartNames } from '../record/threshold.js';
 import type { Experiment } from './experiment.js';
 
 /** Names of the parts of an experiment's runs, as its results have them. */
 export function partNames(experiment: Experiment): PartNames {
   const { classes, tenants, models, cluster } = experiment;
-  const groups = sectionNames(experiment);
-  const namesOf = (parts: readonly { readonly name: string }[]) => parts.map(({ name }) => name);
-  return {
-    group: groups.length < 2 ? [] : groups,
-    class: namesOf(classes),
-    tenant: namesOf(tenants.list),
-    model: namesOf(models),
-    length: [...new Set(models.flatMap(({ lengths = [] }) => lengths.map(String)))],
-    kind: cluster.kinds.flatMap(({ name }) => name ?? []),
-  };
+  const sections = sectionNames(experiment);
+  const dimensions = dimensionsOf({
+    ...{ sections: sections.length < 2 ? [] : sections, classes, tenants: tenants.list, models },
+    kinds: cluster.kinds.flatMap(({ name }) => name ?? []),
+  });
+  const names = Object.entries(dimensions).map(([name, { parts }]) => [name, parts.map(({ key }) => key)]);
+  return Object.fromEntries(names) as PartNames;
 }
 
 /** Name of each workload section; without one its kind, with the first free number if that is taken. */

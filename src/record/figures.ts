@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { invariant } from '../base/invariant.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
+import { DIMENSIONS, type Dimension } from './dimensions.js';
 import { neverIfNull, offeredMs } from './latency.js';
 import { headlineOf, LATENCY_NAMES, type NamedPercentile, parsePercentile } from './percentiles.js';
 import type { LatencyMs, RequestFigures, RunParts, Summary } from './results.js';
@@ -21,9 +22,6 @@ interface Figure<T = MeasuredSummary> extends FigureFacts {
   /** null: nothing to measure; Infinity, for a latency: it falls on a request that was not answered in time. */
   read(of: T): number | null;
 }
-
-/** Dimensions by which requests are counted. */
-export type Dimension = keyof RunParts;
 
 /** Part of a run by some dimension. */
 type Part = NonNullable<RunParts[Dimension]>[number];
@@ -73,7 +71,9 @@ export interface PartFigure {
 }
 
 /** Name of a figure of a part, e.g. `class.gold.attainment` or `tenant.acme.p99.9`. */
-const PART_FIGURE = /^(group|class|tenant|model|length|kind)\.([\w.-]+)\.([A-Za-z]\w*(?:\.\d+)?)$/;
+const PART_FIGURE = new RegExp(
+  `^(${Object.keys(DIMENSIONS).join('|')})\\.([\\w.-]+)\\.([A-Za-z]\\w*(?:\\.\\d+)?)$`,
+);
 
 /** Null: the figure is of the whole run. */
 export function partOfFigure(name: string): PartFigure | null {

@@ -7,10 +7,9 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
 } from '../core/request.js';
-import { partsOf } from '../core/tenants.js';
 import { CAUSES, type FailureCounts } from './causes.js';
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
-import type { Dimension } from './figures.js';
+import type { Dimension } from './dimensions.js';
 import { latencyCdf, latencyMs, PART_PERCENTILES } from './latency.js';
 import { worstFirst } from './model-fairness.js';
 import type { PartTally } from './part-tally.js';
@@ -34,36 +33,36 @@ export function buildParts(
   slosMs: readonly (number | null)[],
   paid: readonly PaidKind[] | null,
 ): RunParts {
-  const { sections, groups, classes, tenants, models, lengths } = recorder;
-  const shares = partsOf(tenants);
+  const { dimensions } = recorder;
   const kinds = kindFigures(recorder, paid);
-  const parts = <T extends object>(dimension: Dimension, describe: (part: number) => T) => {
+  /** Parts with their figures, and what `more` adds to what is known of them from the start. */
+  const parts = <D extends Dimension, T extends object = object>(
+    dimension: D,
+    more?: (part: number) => T,
+  ) => {
     const tally = recorder.by(dimension)!;
     const gpuShares = sharesOf(tally.gpuNs);
-    return Array.from({ length: tally.parts }, (_, part) => ({
-      ...describe(part),
-      ...requestFigures(recorder, tally, part),
-      ...(recorder.causes === null ? {} : { gpuShare: gpuShares[part] }),
+    const described: readonly (typeof dimensions)[D]['parts'][number][] = dimensions[dimension].parts;
+    return described.map((part, i) => ({
+      ...part,
+      ...(more?.(i) as T),
+      ...requestFigures(recorder, tally, i),
+      ...(recorder.causes === null ? {} : { gpuShare: gpuShares[i] }),
     }));
   };
+  const has = (dimension: Dimension, fewest = 1) => dimensions[dimension].parts.length >= fewest;
   const hasOffered = ({ requests }: RequestFigures) => requests.offered > 0;
-  const group = (i: number) => ({ key: sections[i], sloMs: slosMs[i], latencyCdf: curveOf(groups, i) });
-  const ofClass = (i: number) => ({
-    key: classes[i].name,
-    weight: classes[i].weight,
-    share: classes[i].share,
+  const curve = (i: number) => ({
+    sloMs: slosMs[i],
+    latencyCdf: latencyCurve(recorder.by('group')!, i, PART_PERCENTILES),
   });
   return {
-    ...(sections.length > 1 && { group: parts('group', group) }),
-    ...(classes.length > 0 && { class: parts('class', ofClass) }),
-    ...(tenants.length > 0 && {
-      tenant: parts('tenant', (i) => ({ key: tenants[i].name, share: shares[i] })),
-    }),
-    ...(lengths.length > 0 && {
-      length: parts('length', (i) => ({ key: String(lengths[i]) })).filter(hasOffered),
-    }),
-    ...(kinds.length > 0 && { kind: parts('kind', (i) => kinds[i]) }),
-    model: worstFirst(parts('model', (id) => ({ key: models[id].name, id })).filter(hasOffered)),
+    ...(has('group', 2) && { group: parts('group', curve) }),
+    ...(has('class') && { class: parts('class') }),
+    ...(has('tenant') && { tenant: parts('tenant') }),
+    ...(has('length') && { length: parts('length').filter(hasOffered) }),
+    ...(has('kind') && { kind: parts('kind', (i) => kinds[i]) }),
+    model: worstFirst(parts('model').filter(hasOffered)),
   };
 }
 
@@ -94,6 +93,12 @@ export function requestFigures(recorder: Seen, tally: PartTally, part: number): 
   };
 }
 
+/** Latency by percentile over all offered requests of a part. */
+export function latencyCurve(tally: PartTally, part: number, percentiles?: readonly number[]): LatencyCdf {
+  const offered = OUTCOMES.reduce<number>((sum, outcome) => sum + tally.countOf(part, outcome), 0);
+  return latencyCdf(tally.inTime(part), offered, percentiles);
+}
+
 /** Cost of the cluster; null if a kind has no price, or if there is no span over which to average. */
 export function costFigures(recorder: RunTally, paid: readonly PaidKind[] | null): CostFigures | null {
   const ns = spanNs(recorder);
@@ -110,11 +115,10 @@ export function costFigures(recorder: RunTally, paid: readonly PaidKind[] | null
 
 function kindFigures(recorder: RunTally, paid: readonly PaidKind[] | null) {
   const { kinds, busyNs, infersByKind } = recorder;
-  return kinds.map(({ name, gpus, pricePerHour }, kind) => {
+  return kinds.map(({ gpus, pricePerHour }, kind) => {
     const one = paid?.[kind];
     const laneNs = one?.onNs ?? gpus * spanNs(recorder);
     return {
-      key: name,
       gpus: one?.most ?? gpus,
       ...(one === undefined ? {} : { gpuHours: one.paidNs / NS_PER_HOUR }),
       ...(pricePerHour === null ? {} : { pricePerHour }),
@@ -123,11 +127,6 @@ function kindFigures(recorder: RunTally, paid: readonly PaidKind[] | null) {
       weightsUtilization: ratioOf(busyNs[kind * 2 + LANE_WEIGHTS], laneNs),
     };
   });
-}
-
-function curveOf(tally: PartTally, part: number): LatencyCdf {
-  const offered = OUTCOMES.reduce<number>((sum, outcome) => sum + tally.countOf(part, outcome), 0);
-  return latencyCdf(tally.inTime(part), offered, PART_PERCENTILES);
 }
 
 function failuresOf({ failures }: PartTally, part: number): FailureCounts {

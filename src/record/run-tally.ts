@@ -12,7 +12,6 @@ import {
   STATUS_OK,
 } from '../core/action.js';
 import type { RequestClass } from '../core/classes.js';
-import { bucketOf } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
@@ -21,7 +20,7 @@ import type { Tenant } from '../core/tenants.js';
 import { TimeBins } from './bins.js';
 import { CauseFinder } from './causes.js';
 import { countedNs } from './counted.js';
-import type { Dimension } from './figures.js';
+import { type Dimension, dimensionsOf, type PartOf } from './dimensions.js';
 import { PartTally } from './part-tally.js';
 import type { TunedSeries } from './results.js';
 import { TunedTally, type Tuning } from './tuned.js';
@@ -58,10 +57,9 @@ const MODEL_BITS = 6;
 
 /** Requests of a run by one dimension. */
 interface TalliedDimension {
-  readonly dimension: Dimension;
+  readonly dimension: string;
   readonly tally: PartTally;
-  /** Part to which a request belongs; −1: none. */
-  partOf(requests: RequestTable, slot: number, action: Action | null): number;
+  readonly partOf: PartOf;
 }
 
 /**
@@ -76,19 +74,12 @@ export class RunTally implements RunObserver {
   readonly warmupNs: number;
   readonly durationNs: number;
   readonly sections: readonly string[];
-  readonly models: readonly ModelSpec[];
-  readonly classes: readonly RequestClass[];
-  readonly tenants: readonly Tenant[];
   readonly kinds: readonly TalliedKind[];
-  /** Lengths that any model is padded to, ascending. */
-  readonly lengths: readonly number[];
   /** Null if the observer cannot see why requests failed. */
   readonly causes: CauseFinder | null;
-  /** Requests by section. */
-  readonly groups: PartTally;
-  private readonly byModel: PartTally;
-  /** Requests by the other dimensions of the run. */
-  private readonly others: readonly TalliedDimension[];
+  readonly dimensions: ReturnType<typeof dimensionsOf>;
+  /** Requests by each dimension that has parts. */
+  private readonly tallies: readonly TalliedDimension[];
   /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
   private readonly slosNs: Float64Array;
   /** Requests withdrawn by their clients; these are not offered. */
@@ -116,7 +107,6 @@ export class RunTally implements RunObserver {
 
   /** Values that the policy tunes. */
   private tuned: TunedTally | null = null;
-  private readonly sectionStarts: Float64Array;
 
   constructor(options: RunTallyOptions) {
     const { gpus, durationNs, warmupNs, models, sections, sectionStarts } = options;
@@ -130,13 +120,8 @@ export class RunTally implements RunObserver {
     this.warmupNs = warmupNs;
     this.durationNs = durationNs;
     this.sections = sections;
-    this.models = models;
-    this.classes = classes;
-    this.tenants = tenants;
     this.kinds = kinds;
-    this.lengths = [...new Set(models.flatMap(({ lengths = [] }) => lengths))].sort((a, b) => a - b);
     this.causes = options.seesScheduler === false ? null : new CauseFinder(models);
-    this.sectionStarts = Float64Array.from(sectionStarts);
     this.slosNs = new Float64Array(sections.length);
     this.kindOf = new Uint8Array(gpus);
     this.kindOf.set(kinds.flatMap(({ gpus: ofKind }, kind) => new Array<number>(ofKind).fill(kind)));
@@ -146,30 +131,27 @@ export class RunTally implements RunObserver {
     this.offeredByBin = sections.map(() => this.bins.counter());
     this.okByArrival = sections.map(() => this.bins.counter());
     this.inferByBatch = new Float64Array(1 + largestBatch(models));
-    this.groups = new PartTally(sections.length);
     this.windows = new WindowTally(this);
-    this.byModel = new PartTally(models.length, MODEL_BITS);
-    this.others = this.breakDown();
+    this.dimensions = dimensionsOf({
+      ...{ sections, sectionStarts: Float64Array.from(sectionStarts), classes, tenants, models },
+      ...{ kinds: kinds.map(({ name }) => name), kindOf: this.kindOf },
+    });
+    this.tallies = Object.entries(this.dimensions)
+      .filter(([, { parts }]) => parts.length > 0)
+      .map(([dimension, { parts, partOf }]) => {
+        const tally = new PartTally(parts.length, dimension === 'model' ? MODEL_BITS : undefined);
+        return { dimension, tally, partOf };
+      });
   }
 
   /** Counts of the parts of a dimension; null if the run does not have it. */
   by(dimension: Dimension): PartTally | null {
-    if (dimension === 'group') return this.groups;
-    if (dimension === 'model') return this.byModel;
-    return this.others.find((each) => each.dimension === dimension)?.tally ?? null;
+    return this.tallies.find((each) => each.dimension === dimension)?.tally ?? null;
   }
 
-  private breakDown(): TalliedDimension[] {
-    const { models, lengths, kindOf } = this;
-    const parts: [Dimension, number, TalliedDimension['partOf']][] = [
-      ['class', this.classes.length, ({ requestClass }, slot) => requestClass[slot]],
-      ['tenant', this.tenants.length, ({ tenant }, slot) => tenant[slot]],
-      ['length', lengths.length, lengthPart(models, lengths)],
-      ['kind', this.kinds.length, (_, __, action) => (action === null ? -1 : kindOf[action.gpu])],
-    ];
-    return parts
-      .filter(([, count]) => count > 0)
-      .map(([dimension, count, partOf]) => ({ dimension, tally: new PartTally(count), partOf }));
+  /** Counts of all requests. */
+  total(): PartTally {
+    return this.by('group')!.total();
   }
 
   /** Starts following the tuned values, sampling at every result. */
@@ -200,34 +182,36 @@ export class RunTally implements RunObserver {
     const arrivalNs = requests.arrivalNs[slot];
     const latencyNs = nowNs - arrivalNs;
     this.windows.answered(outcome, nowNs, latencyNs);
-    const gpuNs = this.gpuNsOf(action);
-    const section = this.sectionOf(requests.user[slot]);
-    const model = requests.model[slot];
-    this.groups.gpuNs[section] += gpuNs;
-    this.byModel.gpuNs[model] += gpuNs;
     const isCounted = arrivalNs >= this.warmupNs;
     const isCold = requests.arrivalCopies[slot] === 0;
     let cause = -1;
     if (isCounted) {
       if (this.causes !== null && outcome !== OUTCOME_OK)
         cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
-      this.groups.add(section, outcome, latencyNs, cause, isCold);
-      this.byModel.add(model, outcome, latencyNs, cause, isCold);
-      const bin = this.bins.indexOf(arrivalNs);
-      this.offeredByBin[section][bin]++;
-      if (outcome === OUTCOME_OK) this.okByArrival[section][bin]++;
-      this.windows.offered[this.windows.bins.indexOf(arrivalNs)]++;
-      const sloNs = requests.sloNs[slot];
-      if (sloNs !== this.slosNs[section])
-        this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
+      this.arrived(requests, slot, outcome);
     }
-    for (let i = 0; i < this.others.length; i++) {
-      const { tally, partOf } = this.others[i];
-      const part = partOf(requests, slot, action);
+    const gpuNs = this.gpuNsOf(action);
+    const gpu = action === null ? -1 : action.gpu;
+    for (let i = 0; i < this.tallies.length; i++) {
+      const { tally, partOf } = this.tallies[i];
+      const part = partOf(requests, slot, gpu);
       if (part < 0) continue;
       tally.gpuNs[part] += gpuNs;
       if (isCounted) tally.add(part, outcome, latencyNs, cause, isCold);
     }
+  }
+
+  /** Counts an answered request by the time of its arrival. */
+  private arrived(requests: RequestTable, slot: number, outcome: Outcome): void {
+    const arrivalNs = requests.arrivalNs[slot];
+    const section = this.dimensions.group.partOf(requests, slot);
+    const bin = this.bins.indexOf(arrivalNs);
+    this.offeredByBin[section][bin]++;
+    if (outcome === OUTCOME_OK) this.okByArrival[section][bin]++;
+    this.windows.offered[this.windows.bins.indexOf(arrivalNs)]++;
+    const sloNs = requests.sloNs[slot];
+    if (sloNs !== this.slosNs[section])
+      this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
   }
 
   /** A request's even share of the counted time of its batch, ns; 0 if no INFER executed it. */
@@ -265,22 +249,6 @@ export class RunTally implements RunObserver {
     this.busyNs[this.kindOf[action.gpu] * 2 + lane] += countedNs(this, action);
     this.windows.addBusy(lane, action);
   }
-
-  /** Sections are few: scanning from the last is as fast as a search. */
-  private sectionOf(user: number): number {
-    let section = this.sectionStarts.length - 1;
-    while (section > 0 && user < this.sectionStarts[section]) section--;
-    return section;
-  }
-}
-
-/** Part of a request by the smallest length that fits its input, whatever the policy knows of it. */
-function lengthPart(models: readonly ModelSpec[], lengths: readonly number[]): TalliedDimension['partOf'] {
-  const rows = models.map((model) => (model.lengths ?? []).map((length) => lengths.indexOf(length)));
-  return ({ model, length }, slot) => {
-    const row = rows[model[slot]];
-    return row.length === 0 ? -1 : row[bucketOf(models[model[slot]], length[slot])];
-  };
 }
 
 function largestBatch(models: readonly ModelSpec[]): number {

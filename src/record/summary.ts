@@ -1,12 +1,11 @@
 import { NS_PER_S } from '../base/units.js';
 import { INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, UNLOAD } from '../core/action.js';
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
-import { latencyCdf, percentilesMs } from './latency.js';
+import { percentilesMs } from './latency.js';
 import { modelFairness } from './model-fairness.js';
 import { buildParts, type PaidKind, requestFigures } from './parts.js';
 import type {
   ActionCounts,
-  LatencyCdf,
   RunParts,
   RunSlices,
   SchedulerFigures,
@@ -34,7 +33,7 @@ export function buildSummary(
   { slosMs, paid = null, percentiles = [] }: SummaryOptions = {},
 ): Summary {
   const by = buildParts(recorder, slosMs ?? recorder.sections.map((_, i) => recorder.sloMsOf(i)), paid);
-  const all = recorder.groups.total();
+  const all = recorder.total();
   const { requests, ...figures } = requestFigures(recorder, all, 0);
   const distributions = { ok: all.inTime(0), offered: requests.offered, executed: all.executed(0) };
   return {
@@ -99,15 +98,6 @@ export function buildSlices(
       ok: counts(okByArrival[i]!),
     })),
   };
-}
-
-/** Latency by percentile over all offered requests. */
-export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
-  const all = recorder.groups.total();
-  return latencyCdf(
-    all.inTime(0),
-    all.outcomes.reduce((sum, count) => sum + count, 0),
-  );
 }
 
 /** Busy time of a lane, summed over all GPUs. */

@@ -3,8 +3,8 @@ import { EscapementError } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
 import { candidates, nearest } from '../base/nearest.js';
 import { significant } from '../text/numbers.js';
+import { DIMENSIONS, type Dimension } from './dimensions.js';
 import {
-  type Dimension,
   type FigureUnit,
   figureNames,
   figureOf,
@@ -157,7 +157,7 @@ function unknownMetric(metric: string): string {
     return `unknown figure ${metric}; ${hint}`;
   }
   const [dimension = '', ...rest] = metric.split('.');
-  const inDimension = rest.length < 2 ? undefined : nearest(dimension, Object.keys(PLURALS));
+  const inDimension = rest.length < 2 ? undefined : nearest(dimension, Object.keys(DIMENSIONS));
   const meant = inDimension === undefined ? respelt(metric) : [inDimension, ...rest].join('.');
   const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
   if (close.length > 0) return `unknown figure ${metric}; did you mean ${close.join(' or ')}?`;
@@ -183,7 +183,7 @@ export function refuseUnknownParts(
 }
 
 function unknownPart({ dimension, key }: PartFigure, known: readonly string[]): string {
-  if (known.length === 0) return `the experiment has no ${PLURALS[dimension]}`;
+  if (known.length === 0) return `the experiment has no ${DIMENSIONS[dimension].plural}`;
   const close = candidates(key, known, MOST_NAMED);
   if (close.length > 0) return `no ${dimension} is called ${key}; did you mean ${close.join(' or ')}?`;
   const more = known.length > MOST_PARTS ? ` and ${known.length - MOST_PARTS} more` : '';
@@ -192,15 +192,6 @@ function unknownPart({ dimension, key }: PartFigure, known: readonly string[]): 
 
 /** Names of the parts of an experiment's runs, by dimension. */
 export type PartNames = Readonly<Record<Dimension, readonly string[]>>;
-
-const PLURALS: Readonly<Record<Dimension, string>> = {
-  group: 'groups, as it has one workload section',
-  class: 'classes',
-  tenant: 'tenants',
-  model: 'models',
-  length: 'lengths',
-  kind: 'kinds of GPUs',
-};
 
 function limitOf(
   text: string,

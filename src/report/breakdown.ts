@@ -1,5 +1,6 @@
 import { CAUSE_LABELS, CAUSES } from '../record/causes.js';
-import { type Dimension, figureOf } from '../record/figures.js';
+import { DIMENSIONS, type Dimension } from '../record/dimensions.js';
+import { figureOf } from '../record/figures.js';
 import { offeredMs } from '../record/latency.js';
 import type { ModelFigures, RequestFigures, RunParts } from '../record/results.js';
 import { FURTHER_COUNTS } from '../record/schema-summary.js';
@@ -15,79 +16,62 @@ export interface Part extends Pick<RequestFigures, 'attainment' | 'requests' | '
 
 /** A run's requests by one dimension. */
 export interface Breakdown {
-  /** `class`, `length of input`. */
-  readonly dimension: string;
-  /** For file names and headings. */
-  readonly name: string;
+  readonly dimension: Dimension;
   /** In the order of the run. */
   readonly parts: readonly Part[];
 }
 
-type PartOf<D extends Dimension> = NonNullable<RunParts[D]>[number];
-
-/** Name of each part and further figures of it, by dimension. Models have a table of their own. */
-const DESCRIBED: {
-  readonly [D in Exclude<Dimension, 'model'>]: {
-    readonly dimension: string;
-    readonly name: string;
-    nameOf(part: PartOf<D>): string;
-    more?(part: PartOf<D>): Part['figures'];
-    /** Figures of its requests; default: `requestCells`. */
-    cells?(part: PartOf<D>): Part['figures'];
-  };
-} = {
-  group: {
-    ...{ dimension: 'group', name: 'groups', nameOf: ({ key }) => key },
-    more: ({ sloMs }) => ({ SLO: { text: sloMs === null ? 'own' : formatSlo(sloMs) } }),
-  },
-  class: {
-    ...{ dimension: 'class', name: 'classes', nameOf: ({ key, weight }) => `${key} × ${weight}` },
-    more: ({ gpuShare, share }) => shares(gpuShare, share === 0 ? null : share),
-  },
-  tenant: {
-    ...{ dimension: 'tenant', name: 'tenants', nameOf: ({ key }) => key },
-    more: ({ gpuShare, share, failures }) => ({
-      ...shares(gpuShare, share),
-      ...(failures === undefined
-        ? {}
-        : {
-            [CAUSE_LABELS.overRate]: countCell(failures.overRate),
-            [CAUSE_LABELS.overShare]: countCell(failures.overShare),
-          }),
-    }),
-  },
-  length: {
-    ...{ dimension: 'length of input', name: 'lengths' },
-    nameOf: ({ key }) => `up to ${formatCount(Number(key))}`,
-  },
-  kind: {
-    ...{ dimension: 'kind of GPU', name: 'kinds', nameOf: ({ key }) => key },
-    // Requests that no GPU executed belong to no kind: shares and percentiles would flatter.
-    cells: ({ goodputRps }) => ({ 'in time/s': rateCell(goodputRps) }),
-    more: ({ gpus, gpuHours, infer, execUtilization, weightsUtilization }) => ({
-      GPUs: countCell(gpus),
-      ...(gpuHours === undefined ? {} : { 'GPU-hours': { text: String(round3(gpuHours)) } }),
-      INFER: countCell(infer),
-      'EXEC busy': percentCell(execUtilization),
-      'WEIGHTS busy': percentCell(weightsUtilization),
-    }),
-  },
-};
+/** A part with whatever its dimension adds to the figures of all. */
+type AnyPart = RequestFigures & { readonly key: string } & Partial<
+    Omit<Parts<'group'> & Parts<'class'> & Parts<'kind'>, keyof RequestFigures | 'key'>
+  >;
+type Parts<D extends Dimension> = NonNullable<RunParts[D]>[number];
 
 /** Breakdowns of requests, each by a dimension that they have; models apart. */
 export function breakdownsOf(by: Omit<RunParts, 'model'>, ofRequests = requestCells): Breakdown[] {
-  return (Object.keys(DESCRIBED) as Exclude<Dimension, 'model'>[]).flatMap((dimension) => {
-    const parts: readonly PartOf<typeof dimension>[] = by[dimension] ?? [];
-    // Each dimension describes its own parts, which the type of a union of them cannot say.
-    const { nameOf, more, cells = ofRequests, ...named } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
+  const { model: _, ...others } = DIMENSIONS;
+  return (Object.keys(others) as (keyof typeof others)[]).flatMap((dimension) => {
+    const parts: readonly AnyPart[] = by[dimension] ?? [];
     if (parts.length === 0) return [];
+    // Requests that no GPU executed belong to no kind: shares and percentiles would flatter.
+    const cells =
+      dimension === 'kind'
+        ? ({ goodputRps }: AnyPart) => ({ 'in time/s': rateCell(goodputRps) })
+        : ofRequests;
     return {
-      ...named,
-      parts: (parts as readonly PartOf<'kind'>[]).map((part) =>
-        partOf(nameOf(part), part, { ...more?.(part), ...cells(part) }),
+      dimension,
+      parts: parts.map((part) =>
+        partOf(nameOf(dimension, part), part, { ...ownCells(part), ...cells(part) }),
       ),
     };
   });
+}
+
+function nameOf(dimension: Dimension, { key, weight }: AnyPart): string {
+  if (dimension === 'length') return `up to ${formatCount(Number(key))}`;
+  return weight === undefined ? key : `${key} × ${weight}`;
+}
+
+/** Figures that parts of some dimensions have, by title. */
+function ownCells(part: AnyPart): Part['figures'] {
+  const { sloMs, gpuShare, share, failures, gpus, gpuHours, infer, execUtilization, weightsUtilization } =
+    part;
+  const cells: Record<string, CellText | false> = {
+    SLO: sloMs !== undefined && { text: sloMs === null ? 'own' : formatSlo(sloMs) },
+    'GPU time': share !== undefined && gpuShare !== undefined && percentCell(gpuShare),
+    share: share !== undefined && share > 0 && gpuShare !== undefined && percentCell(share),
+    [CAUSE_LABELS.overRate]: failures !== undefined && failures.overRate > 0 && countCell(failures.overRate),
+    [CAUSE_LABELS.overShare]:
+      failures !== undefined && failures.overShare > 0 && countCell(failures.overShare),
+    GPUs: gpus !== undefined && countCell(gpus),
+    'GPU-hours': gpuHours !== undefined && { text: String(round3(gpuHours)) },
+    INFER: infer !== undefined && countCell(infer),
+    'EXEC busy': execUtilization !== undefined && percentCell(execUtilization),
+    'WEIGHTS busy': weightsUtilization !== undefined && percentCell(weightsUtilization),
+  };
+  return Object.fromEntries(
+    Object.entries(cells).filter((cell): cell is [string, CellText] => cell[1] !== false),
+  );
 }
 
 /** Models with their failures by cause; null if there are none. */
@@ -104,7 +88,7 @@ export function failingModels(models: readonly ModelFigures[]): Breakdown | null
       ),
     }),
   );
-  return parts.length === 0 ? null : { dimension: 'model', name: 'failures', parts };
+  return parts.length === 0 ? null : { dimension: 'model', parts };
 }
 
 function partOf(
@@ -152,7 +136,7 @@ export function liveBreakdowns({ model, ...by }: LiveParts): Breakdown[] {
   };
   return [
     ...breakdownsOf({ ...by, ...senders }, cells),
-    { dimension: 'model', name: 'models', parts: models },
+    { dimension: 'model' as const, parts: models },
   ].filter(({ parts }) => parts.length > 0);
 }
 
@@ -173,7 +157,10 @@ function mostActive<T extends LivePart>(parts: readonly T[]): T[] {
 export function breakdownTable({ dimension, parts }: Breakdown): Table {
   const byLength = parts.map(({ figures }) => Object.keys(figures)).sort((a, b) => b.length - a.length);
   const titles = [...new Set(byLength.flat())];
-  const columns: Column[] = [{ title: dimension }, ...titles.map((title) => ({ title, numeric: true }))];
+  const columns: Column[] = [
+    { title: DIMENSIONS[dimension].label },
+    ...titles.map((title) => ({ title, numeric: true })),
+  ];
   const rows = parts.map(({ name, figures }) => [
     { text: name },
     ...titles.map((title) => figures[title] ?? { text: '–', sort: -1 }),
@@ -192,10 +179,4 @@ function requestCells(figures: RequestFigures): Part['figures'] {
     p95: msCell(offeredMs(figures, 'p95')),
     p99: msCell(offeredMs(figures, 'p99')),
   };
-}
-
-/** Empty if a client measured. */
-function shares(gpuShare: number | null | undefined, share: number | null): Part['figures'] {
-  if (gpuShare === undefined) return {};
-  return { 'GPU time': percentCell(gpuShare), ...(share === null ? {} : { share: percentCell(share) }) };
 }

@@ -9,12 +9,12 @@ import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { CauseFinder } from '../record/causes.js';
 import { FleetTally } from '../record/fleet-tally.js';
-import { costFigures, type PaidKind } from '../record/parts.js';
+import { costFigures, latencyCurve, type PaidKind } from '../record/parts.js';
 import { isListed } from '../record/policy-notes.js';
 import type { RunEvent, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RESULTS_VERSION } from '../record/results-version.js';
 import { RunTally } from '../record/run-tally.js';
-import { buildLatencyCdf, buildSchedulerFigures, buildSlices, buildSummary } from '../record/summary.js';
+import { buildSchedulerFigures, buildSlices, buildSummary } from '../record/summary.js';
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
 import { drawFailures, type GpuFailure } from '../sim/failures.js';
@@ -161,7 +161,7 @@ export class Collector {
       summary: buildSummary(recorder, { name, kind, seed, wall }, { slosMs, percentiles, paid: this.paid }),
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
       windows: recorder.windows.rows(recorder.causes === null ? null : (this.fleet ?? recorder.gpus)),
-      latencyCdf: buildLatencyCdf(recorder),
+      latencyCdf: latencyCurve(recorder.total(), 0),
       timeline: [],
       setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment) },
     };

@@ -15,8 +15,9 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../../src/core/request.js';
+import { latencyCurve } from '../../src/record/parts.js';
 import { RunTally, type RunTallyOptions } from '../../src/record/run-tally.js';
-import { buildLatencyCdf, buildSchedulerFigures, buildSummary } from '../../src/record/summary.js';
+import { buildSchedulerFigures, buildSummary } from '../../src/record/summary.js';
 import { action, MS, RESNET50, type RequestFields, S, tableWith } from './fixtures.js';
 
 const RUN = {
@@ -103,7 +104,7 @@ describe('summary of requests', () => {
   });
 
   it('has a latency curve from the minimum to the share that was answered in time', () => {
-    const cdf = buildLatencyCdf(recorder);
+    const cdf = latencyCurve(recorder.total(), 0);
     expect(cdf.percentile.slice(-2)).toEqual([49, 50]);
     expect(cdf.ms).toHaveLength(cdf.percentile.length);
     expect([cdf.ms[0], cdf.ms.at(-1)]).toEqual([10, 80]);
@@ -112,7 +113,7 @@ describe('summary of requests', () => {
   it('has the whole curve where every request was answered in time', () => {
     const all = recorderWith();
     for (const ms of [10, 20]) answer(all, { arrivalNs: 0 }, OUTCOME_OK, ms * MS);
-    expect(buildLatencyCdf(all).percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
+    expect(latencyCurve(all.total(), 0).percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
     expect(summarize(all).offeredLatencyMs).toMatchObject({ mean: 15, max: 20 });
   });
 });
@@ -124,7 +125,7 @@ describe('summary of a run in which nothing was executed', () => {
     expect(summary.offeredLatencyMs.p99).toBeNull();
     expect(summary.executedLatencyMs.p99).toBeNull();
     expect(summary.attainment).toBeNull();
-    expect(buildLatencyCdf(recorder)).toEqual({ percentile: [], ms: [] });
+    expect(latencyCurve(recorder.total(), 0)).toEqual({ percentile: [], ms: [] });
   });
 });
 

@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import type { StatusMessage } from '../../live/observe/ui/messages.js';
+import { DIMENSIONS } from '../../record/dimensions.js';
 import { offeredMs } from '../../record/latency.js';
 import type { LatencyMs } from '../../record/results.js';
 import { breakdownTable, liveBreakdowns } from '../../report/breakdown.js';
@@ -58,10 +59,11 @@ export function Breakdowns({ by }: Pick<StatusMessage, 'by'>) {
     <>
       {liveBreakdowns(by).map((breakdown) => {
         const { columns, rows } = breakdownTable(breakdown);
+        const { plural } = DIMENSIONS[breakdown.dimension];
         const left = rows.length - MOST_ROWS;
         return (
-          <Fragment key={breakdown.name}>
-            <Table caption={capital(breakdown.name)} head={columns.map(({ title }) => capital(title))}>
+          <Fragment key={plural}>
+            <Table caption={capital(plural)} head={columns.map(({ title }) => capital(title))}>
               {rows.slice(0, MOST_ROWS).map(([name, ...figures]) => (
                 <tr key={name!.text}>
                   <th scope="row">{name!.text}</th>
@@ -71,7 +73,7 @@ export function Breakdowns({ by }: Pick<StatusMessage, 'by'>) {
                 </tr>
               ))}
             </Table>
-            {left <= 0 ? null : <p class="small">{`and ${formatCount(left)} more ${breakdown.name}`}</p>}
+            {left <= 0 ? null : <p class="small">{`and ${formatCount(left)} more ${plural}`}</p>}
           </Fragment>
         );
       })}

@@ -1,5 +1,6 @@
+import { DIMENSIONS } from '../../record/dimensions.js';
 import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
-import { breakdownsOf, failingModels } from '../breakdown.js';
+import { type Breakdown, breakdownsOf, failingModels } from '../breakdown.js';
 import { hurtModels } from '../hurt-text.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { valuesLabel } from '../quantity.js';
@@ -67,11 +68,12 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
 export function runCharts(run: DrawnRun): NamedChart[] {
   const { by } = run.summary;
   // Requests that no GPU executed belong to no kind, so shares by kind would flatter.
-  const breakdowns = breakdownsOf(by).filter(({ name }) => name !== 'kinds');
+  const breakdowns = breakdownsOf(by).filter(({ dimension }) => dimension !== 'kind');
+  const failing = failingModels(hurtModels(by.model, MAX_MODEL_BARS));
+  const bars = (name: string, breakdown: Breakdown) => ({ name, spec: outcomeBars(breakdown) });
   return [
-    ...[...breakdowns, failingModels(hurtModels(by.model, MAX_MODEL_BARS)) ?? []]
-      .flat()
-      .map((breakdown) => ({ name: breakdown.name, spec: outcomeBars(breakdown) })),
+    ...breakdowns.map((breakdown) => bars(DIMENSIONS[breakdown.dimension].plural, breakdown)),
+    ...(failing === null ? [] : [bars('failures', failing)]),
     ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
     ...timeCharts(run, [runLabel(run)]),
   ];

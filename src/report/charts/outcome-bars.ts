@@ -1,4 +1,5 @@
 import { CAUSE_LABELS, CAUSES } from '../../record/causes.js';
+import { DIMENSIONS } from '../../record/dimensions.js';
 import { formatCount, formatPercent } from '../../text/numbers.js';
 import type { Breakdown, Part } from '../breakdown.js';
 import { type ChartSpec, chart, INK, joined, LEGEND, MUTED, NAMES_AXIS } from './theme.js';
@@ -66,7 +67,7 @@ export function outcomeBars({ dimension, parts }: Breakdown): ChartSpec {
   const letterColor = { condition: { test: dark, value: '#ffffff' }, value: INK };
   const text = { type: 'text', align: 'left', x: { expr: 'width + 12' } };
   const label = { data: { values: labels } };
-  const title = `Attainment by ${dimension}`;
+  const title = `Attainment by ${DIMENSIONS[dimension].label}`;
   const shown = rows.filter(({ begin, end }) => end > begin).map(({ note }) => note);
   return chart(
     { title, subtitle: worstOf(parts), width: WIDTH + 320, fluid: true },

@@ -1,4 +1,5 @@
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
+import { DIMENSIONS } from '../../record/dimensions.js';
 import { figureOf, type MeasuredSummary } from '../../record/figures.js';
 import { offeredMs } from '../../record/latency.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
@@ -56,7 +57,7 @@ export function runDocument(run: RunResult | CellResult): Document {
       { title: 'Figures', blocks: [{ list: figureList(run) }] },
       { title: '', blocks: [{ text: READINGS, tone: 'small' }], only: 'page' },
       ...breakdownsOf(summary.by).map((breakdown) => ({
-        title: `By ${breakdown.dimension}`,
+        title: `By ${DIMENSIONS[breakdown.dimension].label}`,
         blocks: [{ table: breakdownTable(breakdown) }],
       })),
       ...failureSection(run),

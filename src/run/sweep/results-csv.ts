@@ -1,4 +1,5 @@
-import { type Dimension, figureOf } from '../../record/figures.js';
+import type { Dimension } from '../../record/dimensions.js';
+import { figureOf } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, SweepCell, SweepResults } from '../../record/results.js';
 import { FURTHER_COUNTS } from '../../record/schema-summary.js';

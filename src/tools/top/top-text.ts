@@ -1,4 +1,5 @@
 import type { ClusterStatus, GpuStatus } from '../../live/observe/status/cluster-status.js';
+import { DIMENSIONS } from '../../record/dimensions.js';
 import { offeredMs } from '../../record/latency.js';
 import { type Breakdown, breakdownTable, liveBreakdowns } from '../../report/breakdown.js';
 import {
@@ -83,7 +84,7 @@ function requests(breakdown: Breakdown, screenRows: number): Section {
     ...rows.map(([name, ...figures]) => [cut(name?.text ?? ''), ...figures.map(({ text }) => text)]),
   ];
   const [heading = '', ...lines] = alignColumns(cells, [0]);
-  return { heading, rows: lines, unit: breakdown.name };
+  return { heading, rows: lines, unit: DIMENSIONS[breakdown.dimension].plural };
 }
 
 function gpus({ gpus: all }: ClusterStatus): Section {

@@ -1,15 +1,10 @@
 import { NS_PER_S } from '../../../base/units.js';
 import { type Outcome, REQUEST_FREE, type RequestTable } from '../../../core/request.js';
 import { ratioOf } from '../../../record/counted.js';
+import type { PartOf } from '../../../record/dimensions.js';
 import { PartTally } from '../../../record/part-tally.js';
 import { requestFigures } from '../../../record/parts.js';
-import {
-  ANSWER,
-  ANSWER_COLUMNS,
-  RecentRows,
-  type StatusCollector,
-  WINDOW_SECONDS,
-} from './status-collector.js';
+import { type StatusCollector, WINDOW_SECONDS } from './status-collector.js';
 
 /** Parts with a row of their own; all others share the last row. */
 export const MOST_PARTS = 200;
@@ -20,30 +15,37 @@ const BITS = 5;
 export class Window {
   readonly fromNs: number;
   readonly seconds: number;
-  /** Requests without an answer that arrived in it, as rows of `ANSWER`. */
-  readonly waiting: RecentRows;
 
   constructor(
     readonly collector: StatusCollector,
-    requests: RequestTable,
+    private readonly requests: RequestTable,
     readonly nowNs: number,
   ) {
     this.fromNs = Math.max(0, nowNs - WINDOW_SECONDS * NS_PER_S, collector.answers.sinceNs);
     this.seconds = (nowNs - this.fromNs) / NS_PER_S;
-    this.waiting = new RecentRows(ANSWER_COLUMNS, Math.max(1, requests.size));
+  }
+
+  /** Requests that arrived in it, answered or not, by part. */
+  arrivals(parts: number, partOf: PartOf): Float64Array {
+    const { fromNs, requests } = this;
+    const { answers } = this.collector;
+    const arrived = new Float64Array(parts);
+    const count = (part: number) => {
+      if (part >= 0) arrived[part]++;
+    };
+    answers.each(fromNs, (at) => {
+      if (answers.arrivalNs[at] >= fromNs) count(partOf(answers, at, answers.gpu[at]));
+    });
     const { state, arrivalNs } = requests;
     for (let slot = 0; slot < state.length; slot++)
-      if (state[slot] !== REQUEST_FREE && arrivalNs[slot] >= this.fromNs)
-        collector.describe(requests, slot, this.waiting.values, this.waiting.add(nowNs));
+      if (state[slot] !== REQUEST_FREE && arrivalNs[slot] >= fromNs) count(partOf(requests, slot, -1));
+    return arrived;
   }
 }
 
 /** Quantities of executed requests that are summed. */
 const SUMMED = ['gpuNs', 'infers', 'queueNs', 'copyInNs', 'execNs', 'copyOutNs'] as const;
 type Summed = (typeof SUMMED)[number];
-
-/** Part to which a row of `ANSWER` belongs; −1: none. */
-type PartOf = (values: Float64Array, at: number) => number;
 
 /** Requests of a window by one dimension. */
 export class Breakdown {
@@ -62,7 +64,7 @@ export class Breakdown {
     partOf: PartOf,
     order: (arrived: Float64Array) => readonly number[] = (arrived) => [...arrived.keys()],
   ) {
-    const arrived = arrivals(window, parts, partOf);
+    const arrived = window.arrivals(parts, partOf);
     const listed = order(arrived);
     const others = listed.slice(MOST_PARTS);
     this.rows = [
@@ -75,18 +77,15 @@ export class Breakdown {
     this.tally = new PartTally(this.rows.length, BITS);
     const zeros = () => new Float64Array(this.rows.length);
     this.sums = Object.fromEntries(SUMMED.map((quantity) => [quantity, zeros()])) as typeof this.sums;
-    const { values } = window.collector.answers;
-    window.collector.answers.each(window.fromNs, (at) => {
-      const part = partOf(values, at);
-      if (part >= 0 && rowOf[part] >= 0) this.add(rowOf[part], values, at);
+    const { answers } = window.collector;
+    answers.each(window.fromNs, (at) => {
+      const row = rowOf[partOf(answers, at, answers.gpu[at])] ?? -1;
+      if (row < 0) return;
+      const latencyNs = Math.max(0, answers.answeredNs[at] - answers.arrivalNs[at]);
+      const isCold = answers.arrivalCopies[at] === 0;
+      this.tally.add(row, answers.outcome[at] as Outcome, latencyNs, answers.cause[at], isCold);
+      for (const quantity of SUMMED) this.sums[quantity][row] += answers[quantity][at];
     });
-  }
-
-  private add(row: number, values: Float64Array, at: number): void {
-    const latencyNs = Math.max(0, values[at + ANSWER.answeredNs] - values[at + ANSWER.arrivalNs]);
-    const outcome = values[at + ANSWER.outcome] as Outcome;
-    this.tally.add(row, outcome, latencyNs, values[at + ANSWER.cause], values[at + ANSWER.isCold] === 1);
-    for (const quantity of SUMMED) this.sums[quantity][row] += values[at + ANSWER[quantity]];
   }
 
   /** Figures of a row, those of a run's summary. */
@@ -115,17 +114,4 @@ export class Breakdown {
       };
     });
   }
-}
-
-/** Requests that arrived in the window, by part. */
-function arrivals({ collector, fromNs, waiting }: Window, parts: number, partOf: PartOf): Float64Array {
-  const arrived = new Float64Array(parts);
-  for (const rows of [collector.answers, waiting]) {
-    const { values } = rows;
-    rows.each(fromNs, (at) => {
-      const part = values[at + ANSWER.arrivalNs] < fromNs ? -1 : partOf(values, at);
-      if (part >= 0) arrived[part]++;
-    });
-  }
-  return arrived;
 }

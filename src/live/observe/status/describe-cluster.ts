@@ -3,8 +3,9 @@ import { type Action, LANE_EXEC, LANE_NAMES, LANE_WEIGHTS, LOAD } from '../../..
 import type { RequestClass } from '../../../core/classes.js';
 import type { Cluster } from '../../../core/cluster.js';
 import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../../core/request.js';
-import { partsOf, type Tenant } from '../../../core/tenants.js';
+import type { Tenant } from '../../../core/tenants.js';
 import { ratioOf } from '../../../record/counted.js';
+import { dimensionsOf } from '../../../record/dimensions.js';
 import { Breakdown, MOST_PARTS, Window } from './breakdown.js';
 import {
   type ClusterStatus,
@@ -13,13 +14,7 @@ import {
   type ScalingStatus,
   STATUS_VERSION,
 } from './cluster-status.js';
-import {
-  ANSWER,
-  HISTORY,
-  HISTORY_SECONDS,
-  type StatusCollector,
-  WINDOW_SECONDS,
-} from './status-collector.js';
+import { HISTORY, HISTORY_SECONDS, type StatusCollector, WINDOW_SECONDS } from './status-collector.js';
 
 /** Inputs of a status. */
 interface StatusSources {
@@ -102,42 +97,27 @@ class Description {
 
   /** Requests by each dimension that the server has. */
   private by(gpus: readonly GpuStatus[]): ClusterStatus['by'] {
-    const { window } = this;
     const { core, classes, tenants } = this.sources;
-    const { models } = core.cluster;
-    const at = (column: number) => (values: Float64Array, row: number) => values[row + column];
-    const shares = partsOf(tenants);
-    const lengths = [...new Set(models.flatMap(({ lengths = [] }) => lengths))].sort((a, b) => a - b);
-    const lengthOf = new Map(lengths.map((length, i) => [length, i]));
     const kinds = [...new Set(gpus.map(({ kind }) => kind))];
     const kindOf = gpus.map(({ kind }) => kinds.indexOf(kind));
+    const of = dimensionsOf({ classes, tenants, models: core.cluster.models, kinds, kindOf });
+    const divided = ({ parts, partOf }: (typeof of)[keyof typeof of], order?: Order) =>
+      new Breakdown(this.window, parts.length, partOf, order);
+    const active: Order = (arrived) =>
+      tenants.length > MOST_PARTS ? descending(arrived) : [...arrived.keys()];
     return {
-      ...(classes.length > 0 && {
-        class: new Breakdown(window, classes.length, at(ANSWER.class)).list(([i]) => {
-          const { name, weight, share } = classes[i];
-          return { key: name, weight, share };
+      ...(classes.length > 0 && { class: divided(of.class).list(([i]) => of.class.parts[i]) }),
+      ...(tenants.length > 0 && {
+        tenant: divided(of.tenant, active).list((parts) => {
+          const own = parts.map((part) => of.tenant.parts[part]);
+          return { key: own[0].key, share: own.reduce((sum, { share }) => sum + share, 0) };
         }),
       }),
-      ...(tenants.length > 0 && {
-        tenant: new Breakdown(window, tenants.length, at(ANSWER.tenant), (arrived) =>
-          tenants.length > MOST_PARTS ? descending(arrived) : [...arrived.keys()],
-        ).list((parts) => ({ key: tenants[parts[0]].name, share: sumOf(parts, shares) })),
-      }),
-      ...(lengths.length > 0 && {
-        length: new Breakdown(
-          window,
-          lengths.length,
-          (values, row) => lengthOf.get(values[row + ANSWER.length]) ?? -1,
-        ).list(([i]) => ({ key: String(lengths[i]) })),
-      }),
+      ...(of.length.parts.length > 0 && { length: divided(of.length).list(([i]) => of.length.parts[i]) }),
       ...(kinds.length > 1 && {
-        kind: new Breakdown(
-          window,
-          kinds.length,
-          (values, row) => kindOf[values[row + ANSWER.gpu]] ?? -1,
-        ).list(([i], { infers }) => this.kind(kinds[i], infers, gpus)),
+        kind: divided(of.kind).list(([i], { infers }) => this.kind(kinds[i], infers, gpus)),
       }),
-      model: this.models(),
+      model: this.models(divided(of.model, (arrived) => this.mostActive(arrived))),
     };
   }
 
@@ -151,23 +131,20 @@ class Description {
     };
   }
 
-  private models(): ClusterStatus['by']['model'] {
+  private models(byModel: Breakdown): ClusterStatus['by']['model'] {
     const { models, warm } = this.sources.core.cluster;
-    const byModel = (values: Float64Array, at: number) => values[at + ANSWER.model];
-    return new Breakdown(this.window, models.length, byModel, (arrived) => this.mostActive(arrived)).list(
-      (parts, { executed, ...sums }) => {
-        const meanMs = (ns: number) => (executed === 0 ? null : round(ns / executed / NS_PER_MS));
-        return {
-          key: models[parts[0]].name,
-          copies: parts.reduce((sum, model) => sum + warm.count(model), 0),
-          queued: sumOf(parts, this.queued),
-          queueMs: meanMs(sums.queueNs),
-          copyInMs: meanMs(sums.copyInNs),
-          execMs: meanMs(sums.execNs),
-          copyOutMs: meanMs(sums.copyOutNs),
-        };
-      },
-    );
+    return byModel.list((parts, { executed, ...sums }) => {
+      const meanMs = (ns: number) => (executed === 0 ? null : round(ns / executed / NS_PER_MS));
+      return {
+        key: models[parts[0]].name,
+        copies: parts.reduce((sum, model) => sum + warm.count(model), 0),
+        queued: parts.reduce((sum, model) => sum + this.queued[model], 0),
+        queueMs: meanMs(sums.queueNs),
+        copyInMs: meanMs(sums.copyInNs),
+        execMs: meanMs(sums.execNs),
+        copyOutMs: meanMs(sums.copyOutNs),
+      };
+    });
   }
 
   /** All models by arrivals and waiting requests; ties by copies. */
@@ -236,9 +213,8 @@ function round(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-function sumOf(parts: readonly number[], values: ArrayLike<number>): number {
-  return parts.reduce((sum, part) => sum + values[part], 0);
-}
+/** Parts to list, in order, by the number of requests that arrived. */
+type Order = (arrived: Float64Array) => readonly number[];
 
 /** Parts by their value, a whole number, the largest first; equal ones in their order. */
 function descending(values: Float64Array): number[] {
