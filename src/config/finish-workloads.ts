@@ -6,6 +6,7 @@ import type { GpuKind } from '../core/cluster-spec.js';
 import type { ModelSpec } from '../core/model.js';
 import { longestOf } from '../workload/lengths.js';
 import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
+import { multiplied } from '../workload/open.js';
 import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec, WorkloadSpec } from '../workload/spec.js';
 import { type ExperimentHost, relativeTo } from './experiment-host.js';
@@ -28,15 +29,38 @@ interface WorkloadsContext {
 }
 
 /**
- * Completes each section: with the location of its file, whether its SLO is given, and the rate or scale for its load.
- * Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load of which GPUs can serve nothing, and errors of traces.
+ * Completes each section: with the location of its file, whether its SLO is given, the rate or scale for its load,
+ * and the factors of `traffic` applied. Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load of which GPUs can serve
+ * nothing, and errors of traces.
  */
 export function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec[]> {
+  const { traffic, workload } = context.config;
+  const boost = boostOf(context);
   return Promise.all(
-    context.config.workload.map(async (section, index) =>
-      withVolume(await withPath(section, index, context), (unit) => capacityIn(unit, index, context)),
-    ),
+    workload.map(async (section, index) => {
+      const placed = await withPath(section, index, context);
+      const spec = await withVolume(placed, (unit) => capacityIn(unit, index, context));
+      return { ...multiplied(spec, traffic.factor), ...boost };
+    }),
   );
+}
+
+/** Factors for single models. Throws `E_UNKNOWN_MODEL`, and `E_CONFIG_VALUE` if clients decide what comes. */
+function boostOf({ config, models, overridden }: WorkloadsContext): Pick<WorkloadSpec, 'boost'> {
+  const boost = config.traffic.models;
+  const patterns = Object.keys(boost);
+  if (patterns.length === 0) return {};
+  const place = overridden.placeOf(['traffic', 'models']);
+  if (config.workload.some(({ kind }) => kind === 'closed-loop'))
+    refuse('closed-loop clients send a request after each answer: give more clients instead', place);
+  const names = models.map(({ name }) => name);
+  try {
+    selectModels(names, patterns);
+  } catch (error) {
+    if (!(error instanceof EscapementError)) throw error;
+    throw new EscapementError(error.code, error.what, place);
+  }
+  return { boost };
 }
 
 type Section = Config['workload'][number];

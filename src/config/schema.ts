@@ -4,7 +4,18 @@ import { PADDINGS } from '../core/lengths.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import type { TimelineSlice } from '../record/timeline.js';
-import { choice, duration, flag, refuse, section, text, textField, textOrTexts, whole } from './fields.js';
+import {
+  choice,
+  count,
+  duration,
+  flag,
+  refuse,
+  section,
+  text,
+  textField,
+  textOrTexts,
+  whole,
+} from './fields.js';
 import { clusterSchema } from './schema-cluster.js';
 import { modelsSchema } from './schema-models.js';
 import { policySchemaWith, scalerSchema } from './schema-policy.js';
@@ -60,6 +71,16 @@ function readSeeds(texts: string | readonly string[]): readonly number[] {
   return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
 }
 
+const traffic = section({
+  factor: count('Multiplies the requests of every section of the workload, or its clients.', 1e6).prefault(1),
+  models: z
+    .record(z.string().min(1), count('Factor of one model.', 1e6))
+    .prefault({})
+    .describe(
+      'Multiplies the requests of single models besides, e.g. { resnet50: 5 }; * in a name matches any text. What is added comes at random times, as densely as the model had requests then.',
+    ),
+});
+
 /** Files written with --out. */
 export const outputSchema = section({
   requestLog: flag('Write requests.tsv with --out.').default(true),
@@ -87,6 +108,7 @@ export const experimentSchema = section({
   classes: classesSchema,
   tenants: tenantsSchema,
   workload: workloadsSchema,
+  traffic: traffic.prefault({}).describe('How much more comes than `workload` says.'),
   slo: duration(
     'SLO of requests that have none of their own. Replaces the slo_ns column of an arrivals file.',
     1,

@@ -43,6 +43,7 @@ export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolea
         'scale' in workload &&
         (workload.scale ?? 1) !== 1,
     ),
+  boost: ({ workloads }) => workloads.some(({ boost }) => boost !== undefined),
   lengths: ({ workloads }) => workloads.some(({ length }) => length !== undefined && isDrawn(length)),
 };
 

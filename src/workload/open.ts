@@ -4,6 +4,7 @@ import { parsed } from '../base/world/parsed-files.js';
 import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
+import { BoostedSource } from './boosted-source.js';
 import type { ExactTimes } from './exact-times.js';
 import { ExactSource, exactLengthNs } from './exact-times.js';
 import { readAzure2019, readAzure2021, readAzureLlm } from './files/layout.js';
@@ -21,6 +22,7 @@ import type { MinuteCounts } from './minute-counts.js';
 import { type MinuteOptions, MinuteSource, minuteSlice } from './minute-source.js';
 import { popularityTable } from './popularity.js';
 import { ScaledSource, type Scaling } from './scaled-source.js';
+import { selectModels } from './select-models.js';
 import type { StreamedSource } from './source.js';
 import type {
   ArrivalsSpec,
@@ -54,10 +56,35 @@ export async function openWorkload(
 ): Promise<Workload> {
   const frame = frameOf(spec, context, name);
   checkRates(spec, frame);
-  const opened = await openKind(spec, frame, context.files);
+  const { source, durationNs } = await openKind(spec, frame, context.files);
   // Rows of a file may have their own.
-  if (opened.source.hasLengths === true) return opened;
-  return { ...opened, source: withLengths(opened.source, spec.length, frame) };
+  const whole = source.hasLengths === true ? source : withLengths(source, spec.length, frame);
+  return { source: boosted(whole, spec, context, frame, durationNs), durationNs };
+}
+
+function boosted(
+  source: StreamedSource,
+  { boost = {} }: WorkloadSpec,
+  { models }: OpenContext,
+  frame: Frame,
+  endNs: number,
+): StreamedSource {
+  const factors = new Float64Array(models.length).fill(1);
+  for (const [pattern, factor] of Object.entries(boost))
+    for (const model of selectModels(models, [pattern])) factors[model]! *= factor;
+  if (factors.every((factor) => factor === 1)) return source;
+  return new BoostedSource(source, factors, frame.startNs, endNs, frame.random('boost'));
+}
+
+/** A section with `factor` times as many requests, or clients. */
+export function multiplied<Spec extends WorkloadSpec>(spec: Spec, factor: number): Spec {
+  if (factor === 1) return spec;
+  if (spec.kind === 'closed-loop')
+    return { ...spec, clients: Math.max(1, Math.round(factor * spec.clients)) };
+  if (spec.kind === 'arrivals' || 'scale' in spec) return { ...spec, scale: factor * (spec.scale ?? 1) };
+  const given: Readonly<Record<string, unknown>> = { ...spec };
+  const rates = (RATES[spec.kind] ?? []).map((key) => [key, factor * (given[key] as number)]);
+  return { ...spec, ...Object.fromEntries(rates) };
 }
 
 async function openKind(spec: WorkloadSpec, frame: Frame, files: InputFiles): Promise<Workload> {

@@ -53,6 +53,8 @@ export interface CommonSpec {
   readonly startNs?: number;
   /** Ends the workload this long after its own start; required for generators, optional for files. */
   readonly durationNs?: number;
+  /** Multiplies the requests of some models: factors by name or pattern with `*`; absent: of none. */
+  readonly boost?: Readonly<Record<string, number>>;
 }
 
 /** Distribution of requests over models. */

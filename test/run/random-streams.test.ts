@@ -64,6 +64,8 @@ describe('a run that no seed changes', () => {
     ['clock-offset', REPLAY, 'cluster.clockOffset=1ms'],
     ['copies', REPLAY, 'workload.scale=0.5'],
     ['copies', REPLAY, 'workload.scale=2'],
+    ['copies', REPLAY, 'traffic.factor=2'],
+    ['boost', REPLAY, 'traffic.models={"*": 2}'],
     ['arrivals', BASE, 'workload.duration=1s'],
     ['arrivals', workload('kind: gamma, rate: 50/s, cv: 2, duration: 1s, models: ["0"]')],
     ['arrivals', workload('kind: closed-loop, clients: 2, think: 10ms, duration: 1s')],
