@@ -10,6 +10,7 @@ import {
   duration,
   flag,
   refuse,
+  refuseTwice,
   section,
   text,
   textField,
@@ -44,7 +45,7 @@ export const seedList = textField(
 
 const overrides = z
   .record(z.string(), z.unknown())
-  .describe('Settings of this case: dotted keys, each with its value or a whole section.');
+  .describe('Settings: dotted keys, each with its value or a whole section.');
 
 const sweepSchema = section({
   cases: z
@@ -70,6 +71,16 @@ function readSeeds(texts: string | readonly string[]): readonly number[] {
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
   return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
 }
+
+const scenariosSchema = z
+  .array(
+    section({
+      name: text('Its name in results.'),
+      overrides: overrides.refine((settings) => Object.keys(settings).length > 0, 'changes nothing'),
+    }),
+  )
+  .min(1)
+  .superRefine(refuseTwice);
 
 const traffic = section({
   factor: count('Multiplies the requests of every section of the workload, or its clients.', 1e6).prefault(1),
@@ -136,6 +147,9 @@ export const experimentSchema = section({
   output: outputSchema.prefault({}).describe('Files written in addition to the summary.'),
   live: liveSchema.prefault({}).describe('How the experiment runs live; simulations ignore it.'),
   runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
+  scenarios: scenariosSchema
+    .exactOptional()
+    .describe('What-ifs that `scenarios` and `plan --html` run besides their own.'),
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
 });
 

@@ -114,7 +114,8 @@ export interface CaseAxis {
   readonly cases: readonly Case[];
 }
 
-interface Case {
+/** A name for several overrides: of an axis of cases, or of a scenario. */
+export interface Case {
   readonly name: string;
   /** In the form of `--set`, with values in JSON. */
   readonly overrides: readonly string[];
@@ -126,37 +127,59 @@ interface Case {
  * whole.
  */
 function readCases(
-  section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
-  { tree, placeOf, writtenAt }: OverriddenTree,
+  section: Readonly<Record<string, Readonly<Record<string, Overrides>>>>,
+  overridden: OverriddenTree,
   plugins: readonly Plugin[] = [],
 ): CaseAxis[] {
-  const fail = (code: 'E_CONFIG_KEY' | 'E_CONFIG_VALUE', what: string, path: Path) =>
-    new EscapementError(code, what, placeOf(path));
+  const { tree, placeOf } = overridden;
   return Object.entries(section).map(([key, named]) => {
     const path = ['sweep', 'cases', key];
+    const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, placeOf(path));
     const cases = Object.entries(named).map(([name, values]) => {
-      if (name.trim() === '') throw fail('E_CONFIG_VALUE', 'a case needs a name', path);
-      const overrides = Object.entries(values).map(([set, value]) => {
-        const [at, wrong] = [[...path, name, set], problemOf(set)];
-        if (wrong !== undefined) throw fail('E_CONFIG_KEY', wrong, at);
-        return `${set}=${jsonOf(value, at, writtenAt)}`;
-      });
-      return { name, overrides };
+      if (name.trim() === '') throw fail('a case needs a name');
+      return { name, overrides: overridesIn(values, [...path, name], overridden) };
     });
-    if (cases.length === 0) throw fail('E_CONFIG_VALUE', 'needs at least one case', path);
+    if (cases.length === 0) throw fail('needs at least one case');
     if (keyExists(tree, key, plugins))
-      throw fail('E_CONFIG_VALUE', `${key} is a key of the experiment: give the axis another name`, path);
+      throw fail(`${key} is a key of the experiment: give the axis another name`);
     return { key, cases };
+  });
+}
+
+/**
+ * The `scenarios:` section of an experiment file; empty if it has none. Throws errors of the file, and `E_CONFIG_KEY`
+ * for a key that no scenario may set. Whether their keys exist is known when an experiment is built with them.
+ */
+export function readScenarios(
+  source: SourceDocument,
+  overrides: readonly string[],
+  plugins: readonly Plugin[],
+): Case[] {
+  const overridden = applyOverrides(source, overrides, [], plugins);
+  const { scenarios = [] } = validate(experimentSchemaWith(plugins), overridden.tree, overridden);
+  return scenarios.map(({ name, overrides }, i) => ({
+    name,
+    overrides: overridesIn(overrides, scenarioPath(i), overridden),
+  }));
+}
+
+type Overrides = Readonly<Record<string, unknown>>;
+
+/** Overrides of a case at `path`. Throws `E_CONFIG_KEY` for a key that a case must not set. */
+function overridesIn(values: Overrides, path: Path, { placeOf, writtenAt }: OverriddenTree): string[] {
+  return Object.entries(values).map(([set, value]) => {
+    const [at, wrong] = [[...path, set], problemOf(set)];
+    if (wrong !== undefined) throw new EscapementError('E_CONFIG_KEY', wrong, placeOf(at));
+    return `${set}=${jsonOf(value, at, writtenAt)}`;
   });
 }
 
 /** Reason why a case cannot set this key. */
 function problemOf(key: string): string | undefined {
   if (!isOverrideKey(key)) return `"${key}" is not a dotted key such as policy.maxBatch`;
-  if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds';
-  if (key === 'sweep' || key.startsWith('sweep.'))
-    return 'is for all cases: set it in the sweep section itself';
-  return undefined;
+  if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds or with --seeds';
+  const section = /^(?:sweep|scenarios)(?=\.|$)/.exec(key);
+  return section === null ? undefined : `is for all cases: set it in the ${section[0]} section itself`;
 }
 
 /** The axes as keys that vary, for results. */
@@ -181,16 +204,39 @@ export function asMistakeInCase(
   chosen: Readonly<Record<string, string>>,
   source: SourceDocument,
 ): EscapementError | undefined {
-  for (const { key: axis, cases } of axes) {
-    for (const text of caseNamed(cases, chosen[axis])?.overrides ?? []) {
-      if (error.place.flag !== `--set ${text}`) continue;
-      const set = text.slice(0, text.indexOf('='));
-      const path = ['sweep', 'cases', axis, chosen[axis]!];
-      const key = [...path, error.place.key ?? set].join('.');
-      return new EscapementError(error.code, error.what, { ...source.placeOf([...path, set]), key });
-    }
+  for (const { key, cases } of axes) {
+    const one = caseNamed(cases, chosen[key]);
+    const found = one && mistakeAt(['sweep', 'cases', key, one.name], one, error, source);
+    if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Turns a mistake in an override of a scenario, by its index, into one in the file; undefined for others. */
+export function asMistakeInScenario(
+  error: EscapementError,
+  scenario: Case,
+  index: number,
+  source: SourceDocument,
+): EscapementError | undefined {
+  return mistakeAt(scenarioPath(index), scenario, error, source);
+}
+
+function mistakeAt(
+  path: Path,
+  { overrides }: Case,
+  error: EscapementError,
+  source: SourceDocument,
+): EscapementError | undefined {
+  const text = overrides.find((override) => error.place.flag === `--set ${override}`);
+  if (text === undefined) return undefined;
+  const set = text.slice(0, text.indexOf('='));
+  const key = [...path, error.place.key ?? set].join('.');
+  return new EscapementError(error.code, error.what, { ...source.placeOf([...path, set]), key });
+}
+
+function scenarioPath(index: number): Path {
+  return ['scenarios', index, 'overrides'];
 }
 
 function caseNamed(cases: readonly Case[], name: string | undefined): Case | undefined {

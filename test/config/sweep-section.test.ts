@@ -21,7 +21,7 @@ cases:\n    setting: {} | E_CONFIG_VALUE | exp.yaml:9: sweep.cases.setting: need
 cases:\n    setting:\n      small: 1 | E_CONFIG_VALUE | exp.yaml:10: sweep.cases.setting.small: must be a section of keys, found 1
 cases:\n    setting:\n      small: { "a b": 1 } | E_CONFIG_KEY | /^exp\.yaml:10: sweep\.cases\.setting\.small\.a b: "a b" is not a dotted key/
 cases:\n    setting: { "": {} } | E_CONFIG_VALUE | exp.yaml:9: sweep.cases.setting: a case needs a name
-cases:\n    setting: { one: { seed: 2 } } | E_CONFIG_KEY | exp.yaml:9: sweep.cases.setting.one.seed: every case runs with the same seeds: give them in sweep.seeds
+cases:\n    setting: { one: { seed: 2 } } | E_CONFIG_KEY | exp.yaml:9: sweep.cases.setting.one.seed: every case runs with the same seeds: give them in sweep.seeds or with --seeds
 cases:\n    setting: { one: { sweep.bound: true } } | E_CONFIG_KEY | /^exp\.yaml:9: sweep\.cases\.setting\.one\.sweep\.bound: is for all cases/
 cases: { setting: { one: {} } }\n  vary: { setting: one } | E_CONFIG_KEY | /^exp\.yaml:9: sweep\.vary\.setting: is an axis of cases, all of which run/
 vary: { slo: 1ms }\n  seeds: one | E_CONFIG_VALUE | /^exp\.yaml:9: sweep\.seeds: must be whole numbers/

@@ -64,8 +64,8 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_030,
   bounds: 1_150,
   browser: 130,
-  cli: 5_115,
-  config: 5_010,
+  cli: 5_180,
+  config: 5_115,
   core: 4_520,
   index: 30,
   live: 23_960,
@@ -74,14 +74,14 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   policies: 7_500,
   record: 4_835,
   report: 7_100,
-  run: 5_285,
+  run: 5_845,
   scalers: 900,
   serve: 3_825,
   sim: 1_170,
   text: 350,
   tools: 3_295,
   import: 2_420,
-  workload: 3_145,
+  workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
 export const MOST_FILES = 860;

@@ -45,6 +45,7 @@ export const COMMANDS: readonly Command[] = [
     ['sweep <file>', 'Simulate a grid of values and seeds, recommend the best', () => import('./sweep.js')],
     ['sweep-worker', 'Run cells of sweeps and plans on other machines', () => import('./sweep-worker.js')],
     ['plan <file>', 'Find the GPUs, load or SLO that just meet a target', () => import('./plan.js')],
+    ['scenarios <file>', 'Simulate an experiment under what may come', () => import('./scenarios.js')],
     ['bound <file>', 'Print upper bounds on the goodput of any scheduler', () => import('./bound.js')],
     ['play [file]', 'Open a web page that runs the scheduler, to try things out', () => import('./play.js')],
   ]),

@@ -20,6 +20,7 @@ export const flags = {
       ['cost'],
       'Find the cheapest fleet of several kinds of GPUs, e.g. with --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16',
     ),
+    survive: choice(['1'], 'Meet the target also after the loss of any one GPU, for good'),
     prefer: {
       ...choice(['low', 'high'], 'Which value is better, where the key does not imply it'),
       conflicts: 'minimize',
@@ -88,13 +89,18 @@ async function search(args: Args, runs: CellRuns): Promise<Plan> {
   const question = {
     ...{ file, over, seeds, fresh, targets: args.target, overrides: args.set, outDir: args.out },
     ...{ openRunner: runs.openRunner, version: packageVersion() },
+    survives: args.survive !== undefined,
     onRun: (reused: boolean) => {
       runs.count({ status: 'done', reused });
       runs.show(plural(runs.known, 'run'));
     },
   };
   const begin = (seeds: readonly number[], what: string, expected: number) =>
-    runs.begin(seeds.length * expected, `seed ${seeds.join(', ')}: ${what}, ${runs.place}\n`, true);
+    runs.begin(
+      seeds.length * expected * (args.survive === undefined ? 1 : 2),
+      `seed ${seeds.join(', ')}: ${what}, ${runs.place}\n`,
+      true,
+    );
   if (args.minimize !== undefined) {
     const { planFleet } = await import('../../run/plan/fleet-plan.js');
     return planFleet({ ...question, onStart: (seeds, all) => begin(seeds, `${all} fleets`, all) });

@@ -26,7 +26,7 @@ import { fleetHeadline } from './text.js';
  * threads. Throws errors of the experiment and the flags.
  */
 export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
-  const { overrides, version } = request;
+  const { overrides, survives, version } = request;
   const question = await readQuestion(request, 'cluster.gpus.v100=0:8,cluster.gpus.t4=0:16');
   const { source, targets, overs, seeds } = question;
   const kinds = plannedKinds(overs);
@@ -61,15 +61,15 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
       minimize: 'cost',
       escapement: version,
       ...{ name: whole.name, policy: whole.policy.kind },
-      headline: fleetHeadline(targets, chosen),
-      ...{ experiment: source.text, overrides, over: overs, targets, seeds },
+      headline: fleetHeadline({ targets, survives }, chosen),
+      ...{ experiment: source.text, overrides, over: overs, targets, survives, seeds },
       outcome: chosen === undefined ? 'none' : 'found',
       answer: chosen?.value ?? null,
       closest: chosen === undefined && tried.length > 0 ? closestOf(tried, targets) : null,
       effort: {
         ...{ fleets, run: tried.length, ruledOut, spared: fleets - tried.length - ruledOut },
-        runs: runCount({ seeds, tried }),
-        runsOfAll: fleets * (seedChanges(whole) ? seeds.length : 1),
+        runs: runCount({ tried }),
+        runsOfAll: space.cases(survives) * (seedChanges(whole) ? seeds.length : 1),
       },
       confidence: confidenceOf(targets, tried, chosen),
       notes: planNotes({ targets, tried, seeds }, chosen, ofSearch, [whole]),

@@ -85,6 +85,13 @@ export class FleetSpace implements Candidates {
     return this.fleets.length;
   }
 
+  /** Number of fleets; if they must survive, each counts for itself and for each of its kinds, of which a GPU is lost. */
+  cases(survives: boolean): number {
+    const kinds = ({ counts }: Fleet) =>
+      counts.filter((count) => count > 0).length + this.facts.fixed.filter(({ gpus }) => gpus > 0).length;
+    return this.fleets.reduce((sum, fleet) => sum + 1 + (survives ? kinds(fleet) : 0), 0);
+  }
+
   /** Kinds at their maximum in the fleet, next to others that more of them might replace. */
   atLimit(index: number): string[] {
     const { counts } = this.fleets[index]!;
@@ -116,9 +123,10 @@ export class FleetSpace implements Candidates {
     return this.kinds.map(({ over }, kind) => ({ key: over.key, value: String(counts[kind]) }));
   }
 
-  written(key: string): string {
-    const kind = this.kinds.find(({ over }) => over.key === key);
-    return kind === undefined ? key : written(kind.over);
+  named(index: number, key: string, isKey: boolean): string {
+    const kind = this.kinds.findIndex(({ over }) => over.key === key);
+    const { over } = this.kinds[kind]!;
+    return `--over ${isKey ? written(over) : `${key}=${this.fleets[index]!.counts[kind]}`}`;
   }
 }
 

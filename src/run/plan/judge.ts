@@ -48,6 +48,13 @@ export function parseTarget(text: string): Threshold {
   }
 }
 
+/** Figures that are shown besides those of the targets. The limits only say how many digits they have. */
+export const ASIDE = {
+  attainment: parseTarget('attainment>=99.9%'),
+  goodputRps: parseTarget('goodputRps>=100'),
+  p99: parseTarget('p99<=100ms'),
+} as const;
+
 /** Judges the repetitions of one value by a target. */
 export function judge(target: Threshold, results: readonly JudgedRun[]): TargetFigure {
   const found = results.map(({ summary }) => checkThreshold(target, summary));

@@ -30,8 +30,8 @@ export interface Candidates {
   settings(index: number): readonly { readonly key: string; readonly value: string }[];
   /** Candidates that show whether the experiment can run at all. */
   readonly ends: readonly number[];
-  /** A key's range as given to `--over`. */
-  written(key: string): string;
+  /** Name in messages of one of its changes; `isKey`: the key itself is wrong, whatever its value. */
+  named(index: number, key: string, isKey: boolean): string;
 }
 
 /** Relative distance of neighbours, if the key is not a whole number and no step is given. */
@@ -143,7 +143,7 @@ export function valuesOf(over: Over, lattice: Lattice): Candidates {
     text: (index) => lattice.text(index),
     settings: (index) => [{ key: over.key, value: lattice.text(index) }],
     ends: [0, lattice.size - 1],
-    written: () => written(over),
+    named: (index, key, isKey) => `--over ${isKey ? written(over) : `${key}=${lattice.text(index)}`}`,
   };
 }
 

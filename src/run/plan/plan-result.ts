@@ -1,3 +1,4 @@
+import type { FailureCounts } from '../../record/causes.js';
 import type { Threshold } from '../../record/threshold.js';
 import type { TargetFigure, Verdict } from './judge.js';
 import type { Over } from './over.js';
@@ -17,6 +18,8 @@ interface PlanFacts {
   readonly experiment: string;
   readonly overrides: readonly string[];
   readonly targets: readonly Threshold[];
+  /** True: they must also hold after the loss of any one GPU. */
+  readonly survives: boolean;
   readonly seeds: readonly number[];
   /** The best tried value that meets every target; null if none does. */
   readonly answer: string | null;
@@ -91,11 +94,19 @@ export interface Tried {
    * did, or the value could not run.
    */
   readonly attainment: number | null;
+  /** Price of its GPUs per hour; absent as the next. */
+  readonly costPerHour?: number;
   /**
    * Price of a million requests answered in time, mean over the seeds; null if a seed had none. Absent if the GPUs have
    * no prices, or the value could not run.
    */
   readonly costPerMillion?: number | null;
+  /** Absent if the value could not run. */
+  readonly details?: Details;
+  /** Keys of its runs. */
+  readonly cells: readonly string[];
+  /** The loss that the figures are about, if that is worse than none. */
+  readonly lost?: string;
   /** Share of the offered requests that the rates of tenants refuse, with any GPUs; mean over the seeds; absent: none. */
   readonly overRate?: number;
   /** Present if no seed changes the run: it is one sample, run with the first seed only. */
@@ -106,6 +117,25 @@ export interface Tried {
   readonly unreachable?: string;
 }
 
+/** Figures of a tried value besides those of the targets. */
+export interface Details {
+  /** Time whose requests count. */
+  readonly durationSeconds: number;
+  /** Requests that count, mean over the seeds. */
+  readonly offered: number;
+  readonly attainment: TargetFigure;
+  readonly goodputRps: TargetFigure;
+  readonly p99: TargetFigure;
+  /** Models with the smallest shares of requests answered in time, the worst first, over all seeds. */
+  readonly worst: readonly {
+    readonly name: string;
+    readonly attainment: number;
+    /** Number of its requests that were not answered in time, and why. */
+    readonly failed: number;
+    readonly causes: FailureCounts;
+  }[];
+}
+
 export interface TriedFleet extends Tried {
   /** Its name, e.g. `2 × v100 + 5 × t4`. */
   readonly value: string;
@@ -114,6 +144,29 @@ export interface TriedFleet extends Tried {
   readonly costPerHour: number;
   /** Overrides that give the experiment this fleet. */
   readonly settings: readonly string[];
+}
+
+/** Figures of an experiment in a scenario, whose name is the tried value. */
+export interface Scenario extends Tried {
+  /** Its changes to the experiment, in the form of `--set`. */
+  readonly settings: readonly string[];
+}
+
+export interface WhatIfs {
+  /** The first is the experiment itself. */
+  readonly scenarios: readonly Scenario[];
+  /** Null without targets. */
+  readonly headroom: Headroom | null;
+}
+
+/** Factor of the traffic up to which the targets hold. */
+export interface Headroom {
+  /** The largest factor that was found to hold; null: none was. */
+  readonly holds: number | null;
+  /** The smallest factor above it that misses; null: none was found. */
+  readonly misses: number | null;
+  /** Factors in the order in which they were tried. */
+  readonly tried: readonly Scenario[];
 }
 
 export function isFleetPlan(plan: Plan): plan is FleetPlan {
@@ -136,8 +189,8 @@ export function isOneSample(tried: readonly Pick<Tried, 'isOneSample' | 'refused
 }
 
 /** Number of runs of a plan. */
-export function runCount({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): number {
-  return tried.reduce((sum, one) => sum + (one.isOneSample ? 1 : seeds.length), 0);
+export function runCount({ tried }: Pick<Plan, 'tried'>): number {
+  return tried.reduce((sum, { cells }) => sum + cells.length, 0);
 }
 
 /** Farther than any measured figure is from its limit. Among values without one, more answers in time are nearer. */
@@ -150,7 +203,7 @@ export function closestOf(tried: readonly Tried[], targets: readonly Threshold[]
 }
 
 /** Margin of the target missed by the most, as a share of its limit; below all others if a figure is missing. */
-function leastMargin({ figures, attainment }: Tried, targets: readonly Threshold[]): number {
+export function leastMargin({ figures, attainment }: Tried, targets: readonly Threshold[]): number {
   const margins = figures.map(({ margin }, i) =>
     margin === null ? NO_FIGURE * (2 - (attainment ?? 0)) : margin / (targets[i]!.limit || 1),
   );

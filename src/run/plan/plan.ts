@@ -32,6 +32,8 @@ export interface PlanRequest {
   readonly seeds: string;
   /** `--set` flags, for every run. */
   readonly overrides: readonly string[];
+  /** True: targets must also hold after the loss of any one GPU. */
+  readonly survives: boolean;
   /** Folder for finished runs, so that an interrupted plan can continue; undefined: not kept. */
   readonly outDir: string | undefined;
   readonly openRunner: OpenRunner;
@@ -73,9 +75,10 @@ export async function probing<T>(
   choices: number,
   find: (prober: Prober, ends: readonly Experiment[]) => Promise<T>,
 ): Promise<T> {
-  const { overrides, version, onRun } = request;
-  const options = { source, overrides, candidates, seeds, targets, version, onRun };
+  const { overrides, survives, version, onRun } = request;
+  const options = { source, overrides, survives, candidates, seeds, targets, version, onRun };
   const ends = await endsOf(options);
+  if (survives) checkSurvival(ends);
   refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
@@ -87,13 +90,23 @@ export async function probing<T>(
   }
 }
 
+/** Throws `E_USAGE` for clusters that no loss of a GPU leaves, or whose number of GPUs is not fixed. */
+function checkSurvival(ends: readonly Experiment[]): void {
+  const problem = ends.some(({ scaler }) => scaler.kind !== 'none')
+    ? 'needs a fixed number of GPUs: leave out the scaler'
+    : ends.every(({ cluster }) => cluster.gpus === 1)
+      ? 'nothing is left of one GPU without it: give the range more of them'
+      : null;
+  if (problem !== null) throw usage(`--survive 1: ${problem}`);
+}
+
 /**
  * Finds the best value of one key at which an experiment meets its targets; `prefer` is for keys whose meaning does not
  * tell which value is better. The result does not depend on the number of threads. Throws errors of the experiment and
  * the flags; `E_USAGE` also if the operator must say which of several values is better.
  */
 export async function planKey(request: PlanRequest, prefer: Preference | null): Promise<KeyPlan> {
-  const { overrides, version } = request;
+  const { overrides, survives, version } = request;
   const question = await readQuestion(request, 'cluster.gpus=1:64');
   const { source, targets, seeds } = question;
   const over = onlyOne(question.overs);
@@ -112,8 +125,19 @@ export async function planKey(request: PlanRequest, prefer: Preference | null): 
       version: 3,
       escapement: version,
       ...{ name: ends[0]!.name, policy: ends[0]!.policy.kind },
-      headline: headlineOf({ over, targets, ...answer }, tried.length < lattice.size ? tried.length : null),
-      ...{ experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
+      headline: headlineOf(
+        { over, targets, survives, ...answer },
+        tried.length < lattice.size ? tried.length : null,
+      ),
+      ...{
+        experiment: source.text,
+        overrides,
+        over,
+        resolution: lattice.resolution,
+        targets,
+        survives,
+        seeds,
+      },
       ...answer,
       notes: planNotes(
         facts,

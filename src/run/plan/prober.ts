@@ -5,6 +5,8 @@ import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
+import { CAUSES, type FailureCounts } from '../../record/causes.js';
+import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import type { Threshold } from '../../record/threshold.js';
 import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
@@ -15,12 +17,13 @@ import { type CheckedCell, checkCell } from '../sweep/plan.js';
 import type { CellJob, CellRunner } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { type Found, runUnit } from '../sweep/units.js';
-import { judge } from './judge.js';
+import { ASIDE, judge, type Verdict } from './judge.js';
+import { lossesOf } from './losses.js';
 import type { Candidates } from './over.js';
-import type { Tried } from './plan-result.js';
+import { type Details, leastMargin, type Tried } from './plan-result.js';
 import { overRate, type Reach } from './reach.js';
 
-interface ProberOptions {
+export interface ProberOptions {
   readonly source: SourceDocument;
   /** `--set` overrides, for every candidate. */
   readonly overrides: readonly string[];
@@ -29,12 +32,16 @@ interface ProberOptions {
   readonly targets: readonly Threshold[];
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
+  /** True: a candidate must also meet its targets after the loss of any one GPU. */
+  readonly survives?: boolean;
+  /** True: whatever an experiment of a candidate cannot do is a miss, and not the end. */
+  readonly isTolerant?: boolean;
   /** Called for each finished run; `reused`: its result came from an earlier plan. */
   readonly onRun: (reused: boolean) => void;
 }
 
 /** Means of running candidates. */
-interface Means {
+export interface Means {
   readonly reach: Reach;
   readonly runner: CellRunner;
   /** Storage of finished runs; null: not kept. */
@@ -42,7 +49,7 @@ interface Means {
 }
 
 /** A candidate whose cluster cannot hold a model misses its target; any other failure ends the plan. */
-const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
+export const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
 
 /** Experiments at the ends of the range that can hold the models, at least one. Throws errors of the experiment. */
 export async function endsOf(options: ProberOptions): Promise<readonly Experiment[]> {
@@ -61,20 +68,29 @@ export async function endsOf(options: ProberOptions): Promise<readonly Experimen
   return ends;
 }
 
-/** Runs of a candidate: one per seed, or only one if no seed changes it. */
-async function cellsOf(options: ProberOptions, index: number): Promise<readonly CheckedCell[]> {
+/** Runs of a candidate with further overrides: one per seed, or only one if no seed changes it. */
+async function cellsOf(
+  options: ProberOptions,
+  index: number,
+  further: readonly string[],
+): Promise<readonly CheckedCell[]> {
   const [first, ...others] = options.seeds as [number, ...number[]];
-  const one = await cellOf(options, index, first);
+  const one = await cellOf(options, index, first, further);
   const rest = seedChanges(one.experiment) ? others : [];
-  return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, index, seed))))];
+  return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, index, seed, further))))];
 }
 
-function cellOf(options: ProberOptions, index: number, seed: number): Promise<CheckedCell> {
+function cellOf(
+  options: ProberOptions,
+  index: number,
+  seed: number,
+  further: readonly string[] = [],
+): Promise<CheckedCell> {
   const { source, candidates, overrides, version, targets } = options;
   const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
   const [cell] = buildGrid(settings, [seed]);
   // No timelines, since nothing draws them.
-  const own = cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides });
+  const own = [...cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides }), ...further];
   return checkCell(source, own, { version, metrics: targets.map(({ metric }) => metric) });
 }
 
@@ -87,9 +103,8 @@ function failure(
   const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
   if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
   const named = settings.reduce((whole, { key, text }) => {
-    // If the key is wrong, the tried value is irrelevant.
-    const flag = code === 'E_CONFIG_KEY' ? candidates.written(key) : text;
-    return whole.replace(`--set ${text}`, () => `--over ${flag}`);
+    const name = candidates.named(index, key, code === 'E_CONFIG_KEY');
+    return whole.replace(`--set ${text}`, () => name);
   }, message);
   return new EscapementError(code as ErrorCode, named);
 }
@@ -112,7 +127,7 @@ export class Prober {
 
   /** Upper bounds for any scheduler, one per seed; empty if not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
-    const outcomes = await this.run(index, 'boundCell', null);
+    const outcomes = await this.run(index, [], 'boundCell');
     const bounds = outcomes.flatMap((found) =>
       found.status === 'done' ? (found.result as BoundFigures) : [],
     );
@@ -125,16 +140,20 @@ export class Prober {
     return Promise.all(asked.map(async ([index, probe]) => [index, await probe] as const));
   }
 
-  /** Runs a job for each seed. */
-  private async run(index: number, job: CellJob, store: CellStore | null): Promise<readonly Found[]> {
+  /** Runs a job for each seed, and keeps what is no bound. */
+  private async run(
+    index: number,
+    further: readonly string[],
+    job: CellJob,
+  ): Promise<readonly (Found & { readonly key?: string })[]> {
     const { options, means } = this;
     try {
-      const cells = await cellsOf(options, index);
+      const cells = await cellsOf(options, index, further);
       return await Promise.all(
         cells.map(async ({ task }) => {
-          const found = await runUnit({ task, job }, store, means.runner);
+          const found = await runUnit({ task, job }, job === 'runCell' ? means.store : null, means.runner);
           if (found.status === 'done' && job === 'runCell') options.onRun(found.reused);
-          return found;
+          return { ...found, key: task.key };
         }),
       );
     } catch (error) {
@@ -142,24 +161,43 @@ export class Prober {
     }
   }
 
+  /** The worst of a candidate as it is and after each loss that it must survive. */
   private async assess(index: number): Promise<Tried> {
-    const { candidates, targets } = this.options;
-    const { store, reach } = this.means;
+    const { options } = this;
+    const whole = await this.assessWith(index, []);
+    if (options.survives !== true || whole.meets !== 'yes') return whole;
+    const { experiment } = await cellOf(options, index, options.seeds[0]!);
+    if (experiment.cluster.gpus === 1) {
+      const refused = 'no GPU is left when its only one is lost';
+      return { value: whole.value, meets: 'no', figures: [], attainment: null, cells: whole.cells, refused };
+    }
+    const { durationSeconds } = whole.details!;
+    const losses = await lossesOf(experiment, options.source, durationSeconds);
+    const lost = losses.map(async ({ name, overrides }) => ({
+      ...(await this.assessWith(index, overrides)),
+      lost: name,
+    }));
+    return worstOf([whole, ...(await Promise.all(lost))], options.targets);
+  }
+
+  private async assessWith(index: number, further: readonly string[]): Promise<Tried> {
+    const { candidates, targets, isTolerant = false } = this.options;
     const value = candidates.text(index);
-    const outcomes = await this.run(index, 'runCell', store);
+    const outcomes = await this.run(index, further, 'runCell');
+    const cells = outcomes.flatMap(({ key }) => key ?? []);
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(outcome.result as CellResult);
-      else if (outcome.code !== REFUSED) throw failure(this.options, outcome, index);
-      else return { value, meets: 'no', figures: [], attainment: null, refused: outcome.message };
+      else if (outcome.code !== REFUSED && !(isTolerant && outcome.code !== BUG))
+        throw failure(this.options, outcome, index);
+      else return { value, meets: 'no', figures: [], attainment: null, cells, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));
-    const verdicts = figures.map(({ meets }) => meets);
-    const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
-    const unreachable = reach.beyondRates(results);
+    const unreachable = this.means.reach.beyondRates(results);
     const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
     return {
-      ...{ value, meets, figures, attainment, ...costOf(results) },
+      ...{ value, meets: worstVerdict(figures), figures, attainment, ...costOf(results) },
+      ...{ details: detailsOf(results), cells },
       ...(isOneSample(results) ? { isOneSample: true } : {}),
       ...overRate(results),
       ...(unreachable === null ? {} : { unreachable }),
@@ -167,8 +205,61 @@ export class Prober {
   }
 }
 
+function worstVerdict(figures: readonly { readonly meets: Verdict }[]): Verdict {
+  const verdicts = figures.map(({ meets }) => meets);
+  return verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
+}
+
+/** A candidate with the figures after the loss with which it is the closest to a miss. */
+function worstOf(cases: readonly [Tried, ...Tried[]], targets: readonly Threshold[]): Tried {
+  const [{ costPerHour, costPerMillion }] = cases;
+  const margin = (one: Tried) => leastMargin(one, targets);
+  const worst = cases.reduce((least, next) => (margin(next) < margin(least) ? next : least));
+  return {
+    ...worst,
+    ...(costPerHour === undefined ? {} : { costPerHour }),
+    ...(costPerMillion === undefined ? {} : { costPerMillion }),
+    meets: worstVerdict(cases),
+    cells: cases.flatMap(({ cells }) => cells),
+  };
+}
+
+/** Models that are named as the first to suffer. */
+const MOST_MODELS = 3;
+
+function detailsOf(results: readonly CellResult[]): Details {
+  const { attainment, goodputRps, p99 } = ASIDE;
+  const models = new Map<string, { name: string; offered: number; ok: number; causes: FailureCounts[] }>();
+  for (const { key, requests, failures } of results.flatMap(({ summary }) => summary.by.model)) {
+    const { offered = 0, ok = 0, causes = [] } = models.get(key) ?? {};
+    const found = failures === undefined ? [] : [failures];
+    models.set(key, {
+      ...{ name: key, offered: offered + requests.offered, ok: ok + requests.ok },
+      causes: [...causes, ...found],
+    });
+  }
+  const worst = [...models.values()]
+    .filter(({ offered }) => offered >= FEWEST_REQUESTS * results.length)
+    .map(({ name, offered, ok, causes }) => ({
+      ...{ name, attainment: ok / offered, failed: offered - ok },
+      causes: Object.fromEntries(
+        CAUSES.map((cause) => [cause, causes.reduce((sum, one) => sum + one[cause], 0)]),
+      ) as FailureCounts,
+    }))
+    .sort((a, b) => a.attainment - b.attainment)
+    .slice(0, MOST_MODELS);
+  return {
+    durationSeconds: results[0]!.summary.durationSeconds,
+    offered: meanOf(results.map(({ summary }) => summary.requests.offered)),
+    attainment: judge(attainment, results),
+    goodputRps: judge(goodputRps, results),
+    p99: judge(p99, results),
+    worst,
+  };
+}
+
 /** Files of a plan besides its runs. */
-const RESULTS = ['plan.json', 'plan.html'];
+const RESULTS = ['plan.json', 'plan.html', 'scenarios.json'];
 
 /**
  * Storage of a plan's runs; null without a folder, which must not look finished before the end. Throws `E_FILE_WRITE`.
@@ -185,9 +276,12 @@ export function openPlanStore(outDir: string | undefined, reuse: boolean): CellS
 }
 
 /** Cost on clusters whose GPUs have prices. */
-function costOf(results: readonly CellResult[]): Pick<Tried, 'costPerMillion'> {
+function costOf(results: readonly CellResult[]): Pick<Tried, 'costPerHour' | 'costPerMillion'> {
   const costs = results.flatMap(({ summary }) => summary.cost ?? []);
   if (costs.length < results.length) return {};
   const perMillion = costs.flatMap(({ perMillionInTime }) => perMillionInTime ?? []);
-  return { costPerMillion: perMillion.length < costs.length ? null : meanOf(perMillion) };
+  return {
+    costPerHour: meanOf(costs.map(({ perHour }) => perHour)),
+    costPerMillion: perMillion.length < costs.length ? null : meanOf(perMillion),
+  };
 }

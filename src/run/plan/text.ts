@@ -1,5 +1,5 @@
 import { priceText } from '../../report/cost-text.js';
-import type { CellText, Column, Document, Section, Table } from '../../report/document.js';
+import type { Document, Section } from '../../report/document.js';
 import { experimentToRun } from '../../report/pages/blocks.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
 import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
@@ -20,6 +20,7 @@ import {
   type TriedFleet,
 } from './plan-result.js';
 import { isLeast } from './preference.js';
+import { triedTable } from './table.js';
 import { estimateText, intervalsOf, marginText, namedValue, nameIn } from './words.js';
 
 /** A plan for the terminal. Each target has a line of its own, however long, for scripts. */
@@ -102,11 +103,12 @@ function deployFlags(plan: Plan): string[] {
 }
 
 function commandOf(plan: Plan): string {
-  const { targets, seeds, overrides } = plan;
+  const { targets, survives, seeds, overrides } = plan;
   const ranges = isFleetPlan(plan) ? plan.over : [plan.over];
   return commandLine('plan', [
     ...targets.map(({ text }) => `--target ${quoted(text)}`),
     ...(isFleetPlan(plan) ? ['--minimize cost'] : []),
+    ...(survives ? ['--survive 1'] : []),
     `--over ${quoted(ranges.map(written).join(','))}`,
     ...setFlags(overrides),
     `--seeds ${seeds.join(',')}`,
@@ -119,88 +121,6 @@ export function answerLines(plan: Plan): string[] {
   return isFleetPlan(plan) ? [...lines, ...confidenceLines(plan), effortText(plan)] : lines;
 }
 
-interface PlanColumn extends Column {
-  /** One per tried value. */
-  readonly cells: readonly CellText[];
-}
-
-/** All tried values, a row each. */
-function triedTable(plan: Plan): Table {
-  const { targets, tried } = plan;
-  const inTime = inTimeTexts(plan);
-  const columns: PlanColumn[] = [
-    ...(isFleetPlan(plan) ? fleetColumns(plan) : [keyColumn(plan)]),
-    ...targets.map((target, k): PlanColumn => {
-      const cells = tried.map(({ figures }) => ({
-        text: figures[k] === undefined ? '–' : estimateText(target, figures[k]),
-        sort: figures[k]?.estimate?.mean ?? Number.POSITIVE_INFINITY,
-      }));
-      return { title: target.text, numeric: true, cells };
-    }),
-    ...(inTime === null
-      ? []
-      : [
-          {
-            title: 'in time',
-            numeric: true,
-            cells: tried.map(({ attainment }, i) => ({ text: inTime[i]!, sort: attainment ?? -1 })),
-          },
-        ]),
-    {
-      ...{ title: 'meets', wraps: true },
-      cells: tried.map(({ refused, meets }) => ({
-        text: refused === undefined ? MEETS[meets] : `cannot run: ${refused}`,
-      })),
-    },
-  ];
-  const rows = tried.map((_, i) => columns.map(({ cells }) => cells[i]!));
-  return { columns, rows, sortable: true, unlimited: true };
-}
-
-const MEETS = { yes: 'yes', unsure: 'only on average', no: 'no' } as const;
-
-function keyColumn({ over, tried }: KeyPlan): PlanColumn {
-  const cells = tried.map(({ value }, i) => ({ text: valueLabel(value), sort: i }));
-  return { title: keyLabel(over.key), numeric: true, cells };
-}
-
-function fleetColumns({ tried, targets }: FleetPlan): PlanColumn[] {
-  const priced = (title: string, costs: readonly (number | null)[]): PlanColumn => {
-    const texts = costTexts(costs);
-    const cells = costs.map((cost, i) => ({ text: texts[i]!, sort: cost ?? Number.POSITIVE_INFINITY }));
-    return { title, numeric: true, cells };
-  };
-  const perMillion = tried.map(({ costPerMillion }) => costPerMillion ?? null);
-  const isTarget = targets.some(({ metric }) => metric === 'costPerMillion');
-  return [
-    { title: 'fleet', cells: tried.map(({ value }, i) => ({ text: value, sort: i })) },
-    priced(
-      'per hour',
-      tried.map(({ costPerHour }) => costPerHour),
-    ),
-    ...(isTarget ? [] : [priced('per million in time', perMillion)]),
-  ];
-}
-
-/** Costs as a column, in one precision; `–` if there is none. */
-export function costTexts(costs: readonly (number | null)[]): string[] {
-  const texts = costs.flatMap((cost) => (cost === null ? [] : priceText(cost)));
-  const decimals = Math.max(0, ...texts.map((text) => text.split('.')[1]?.length ?? 0));
-  return costs.map((cost) => (cost === null ? '–' : cost.toFixed(decimals)));
-}
-
-/** `98.7 %` of the requests were answered in time: a column, in one precision; null if a target has these figures. */
-export function inTimeTexts({ targets, tried }: Pick<Plan, 'targets' | 'tried'>): string[] | null {
-  if (targets.some(({ metric }) => metric === 'attainment')) return null;
-  const shares = tried.map(({ attainment }) => attainment);
-  const decimals = shares.some((share) => share !== null && share > 0.999 && share < 1) ? 2 : 1;
-  return shares.map((share) => {
-    if (share === null) return '–';
-    const text = (100 * share).toFixed(decimals);
-    return share < 1 && Number(text) === 100 ? '>99.99 %' : `${text} %`;
-  });
-}
-
 /** The answer in words, which must not mistake an end of the range for one. `tried`: number of values, if not all. */
 export function headlineOf(
   {
@@ -209,10 +129,11 @@ export function headlineOf(
     outcome,
     answer,
     superlative,
-  }: Pick<KeyPlan, 'over' | 'targets' | 'outcome' | 'answer' | 'superlative'>,
+    ...asked
+  }: Pick<KeyPlan, 'over' | 'targets' | 'survives' | 'outcome' | 'answer' | 'superlative'>,
   tried: number | null,
 ): string {
-  const wanted = listed(targets.map(({ text }) => text));
+  const wanted = wantedText({ targets, ...asked });
   if (answer === null) {
     const none = tried === null ? 'No value' : `None of the ${tried} values tried`;
     return `${none} from ${over.from} to ${over.to} meets ${wanted}`;
@@ -225,10 +146,16 @@ export function headlineOf(
   return `${capital(superlative)} ${keyLabel(over.key)} with ${wanted}: ${valueLabel(answer)}`;
 }
 
-export function fleetHeadline(targets: Plan['targets'], answer: TriedFleet | undefined): string {
-  const wanted = listed(targets.map(({ text }) => text));
+export function fleetHeadline(asked: Asked, answer: TriedFleet | undefined): string {
+  const wanted = wantedText(asked);
   if (answer === undefined) return `No fleet within the ranges meets ${wanted}`;
   return `Cheapest fleet with ${wanted}: ${pricedName(answer)}`;
+}
+
+type Asked = Pick<Plan, 'targets' | 'survives'>;
+
+function wantedText({ targets, survives }: Asked): string {
+  return `${listed(targets.map(({ text }) => text))}${survives ? ' although any one GPU is lost' : ''}`;
 }
 
 function pricedName({ value, costPerHour }: TriedFleet): string {
@@ -252,7 +179,7 @@ export function planCases(plan: Plan): ThresholdCase[] {
     const about = figure.estimate === null || figure.about === null ? '' : ` (${figure.about})`;
     const at = `${isFleetPlan(plan) ? 'with' : 'at'} ${nameIn(plan, shown.value)}`;
     const parts = [
-      `${estimateText(target, figure)}${about} ${at}`,
+      `${estimateText(target, figure)}${about} ${at}${shown.lost === undefined ? '' : `, ${shown.lost}`}`,
       plan.answer === null ? 'the closest' : '',
       marginText(target, figure),
     ];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { KeyPlan } from '../../../src/run/plan/plan-result.js';
+import type { FleetPlan, KeyPlan } from '../../../src/run/plan/plan-result.js';
 import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 
 /** A thread takes longer to start than these simulations to run. */
@@ -254,4 +254,64 @@ test('a plan of a replayed log runs each value once, and its interval comes from
   for (const one of tried) {
     expect(one).toMatchObject({ isOneSample: true, figures: [{ values: [expect.any(Number)] }] });
   }
+});
+
+test('with --survive 1, the answer meets its targets after the loss of any one GPU, and no smaller one does', async () => {
+  const dir = tempDir();
+  const kinds =
+    'cluster.gpus=[{ kind: a, count: 1, price: 2/h }, { kind: b, count: 1, price: 1/h, speed: 0.5 }]';
+  const target = words`--target attainment>=0.9 --minimize cost --set ${kinds} --set workload.rate=150/s`;
+  const over = words`--over cluster.gpus.a=0:2,cluster.gpus.b=0:3 --survive 1`;
+  const flags = words`plan ${small(dir)} ${ONE_THREAD} ${target} ${over} --quiet`;
+  const { stdout } = await runCli([...flags, '--json']);
+  const plan = JSON.parse(stdout) as FleetPlan;
+  expect(plan.headline).toContain('attainment>=0.9 although any one GPU is lost: ');
+  const shares = async (set: readonly string[]) => {
+    const seeds = [1, 2, 3].map(async (seed) => {
+      const all = ['workload.rate=150/s', kinds, ...set, `seed=${seed}`].flatMap((one) => ['--set', one]);
+      const run = await runCli(['simulate', small(dir), ...all, '--json', '--quiet']);
+      return (JSON.parse(run.stdout) as { attainment: number }).attainment;
+    });
+    const all = await Promise.all(seeds);
+    return all.reduce((sum, share) => sum + share, 0) / all.length;
+  };
+  for (const { value, gpus, settings, meets, figures, refused } of plan.tried) {
+    const total = gpus.a! + gpus.b!;
+    if (total === 1) expect([value, meets]).toEqual([value, 'no']);
+    if (refused !== undefined) {
+      expect(refused).toBe('no GPU is left when its only one is lost');
+      continue;
+    }
+    const first = [...(gpus.a! > 0 ? [0] : []), ...(gpus.b! > 0 ? [gpus.a!] : [])];
+    const lost = (gpu: number) => [
+      ...settings,
+      `cluster.failures=[{ at: 200ms, gpu: ${gpu}, for: forever }]`,
+      'warmup=200ms',
+    ];
+    const whole = await shares(settings);
+    const after = total === 1 ? [] : await Promise.all(first.map((gpu) => shares(lost(gpu))));
+    const { mean, low } = figures[0]!.estimate!;
+    if (meets === 'yes') expect(low).toBeGreaterThanOrEqual(0.9);
+    const isWhole = Math.abs(mean - whole) < 1e-12;
+    expect(isWhole || after.some((share) => Math.abs(mean - share) < 1e-12)).toBe(true);
+    if (!isWhole) expect(mean).toBeCloseTo(Math.min(...after), 12);
+  }
+  expect(plan.tried.filter(({ meets }) => meets === 'yes')[0]!.value).toBe(plan.answer);
+});
+
+test.each([
+  [
+    ['--survive', '1', '--set', 'cluster.gpus=1', '--over', 'slo=10ms:90ms'],
+    /--survive 1: nothing is left of one GPU without it/,
+  ],
+  [['--over', 'cluster.gpus=2:4', '--survive', '2'], /--survive "2": must be "1"/],
+])('%j cannot survive a loss, and says so in one line', async (flags, message) => {
+  const all = words`plan ${small(tempDir())} ${ONE_THREAD} ${TARGET} ${flags}`;
+  const { status, stdout, stderr } = await runCli(all);
+  expect(stderr).toMatch(message);
+  expect({ status, stdout, lines: stderr.trim().split('\n').length }).toEqual({
+    status: 2,
+    stdout: '',
+    lines: 1,
+  });
 });

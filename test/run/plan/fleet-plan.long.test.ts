@@ -59,7 +59,7 @@ async function planOf(
   writeFileSync(file, text);
   let runs = 0;
   const plan = await planFleet({
-    ...{ file, targets, seeds, overrides, over, outDir: undefined, fresh: false },
+    ...{ file, targets, seeds, overrides, over, outDir: undefined, fresh: false, survives: false },
     ...{ openRunner: () => runner, version: '1', onStart: () => {} },
     onRun: () => {
       runs++;

@@ -6,7 +6,8 @@ import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import { parseOver } from '../../../src/run/plan/over.js';
 import { planPage } from '../../../src/run/plan/page.js';
 import type { FleetPlan, KeyPlan, Tried } from '../../../src/run/plan/plan-result.js';
-import { answerLines, costTexts, headlineOf, inTimeTexts, planText } from '../../../src/run/plan/text.js';
+import { costTexts, inTimeTexts } from '../../../src/run/plan/table.js';
+import { answerLines, headlineOf, planText } from '../../../src/run/plan/text.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
@@ -63,6 +64,7 @@ describe('a plan', () => {
         meets: figure.meets,
         figures: [figure],
         attainment: (share - 0.15) / 100,
+        cells: ['1', '2'],
       };
     });
     const answered = { answer: '3', before: '2', notes: ['a note'] };
@@ -97,6 +99,7 @@ it('says how many values were tried if none of them meets', () => {
     outcome: 'none',
     answer: null,
     superlative: '',
+    survives: false,
   } as const;
   const targets = [parseTarget('attainment>=95%')];
   expect(headlineOf({ ...none, targets }, null)).toBe('No value from 1 to 64 meets attainment>=95%');
@@ -116,6 +119,7 @@ function planOf(size: number): KeyPlan {
       meets: i + 1 >= answer ? 'yes' : 'no',
       figures,
       attainment: share / 100,
+      cells: ['1', '2'],
     };
   });
   return {
@@ -128,6 +132,7 @@ function planOf(size: number): KeyPlan {
       experiment: 'seed: 1\n',
       overrides: ['slo=50ms'],
       targets: TARGETS,
+      survives: false,
     },
     over: { key: 'cluster.gpus', from: '1', to: String(size), step: null },
     ...{ resolution: 'steps of 1', seeds: [1, 2], outcome: 'boundary', superlative: 'fewest' },
@@ -140,7 +145,7 @@ describe('how sure the answer of a search for fleets is', () => {
     const [target] = TARGETS;
     const figure = judge(target!, [cellResult(98), cellResult(99)]);
     const fleets = ['3 × a', '4 × a'].map((value, i) => ({
-      ...{ value, meets: 'yes' as const, figures: [figure], attainment: 0.985 },
+      ...{ value, meets: 'yes' as const, figures: [figure], attainment: 0.985, cells: ['1', '2'] },
       ...{ gpus: { a: 3 + i }, costPerHour: 3 + i, settings: [`cluster.gpus.a=${3 + i}`] },
     }));
     const effort = { fleets: 44, run: 24, ruledOut: 7, spared: 13, runs: 72, runsOfAll: 132 };

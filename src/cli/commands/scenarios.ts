@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { writeWhole } from '../../base/files/output-file.js';
+import { plural } from '../../text/words.js';
+import { cellFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
+import { group, list, text, textOr, type ValuesOf } from '../options.js';
+import { packageVersion } from '../version.js';
+
+export const flags = {
+  file: experimentFile,
+  ...group('Scenarios', {
+    target: list("What should hold, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
+    seeds: textOr('1,2,3', 'Seeds to repeat every scenario with'),
+    set: list('Override a key in every scenario'),
+    plugin,
+  }),
+  ...cellFlags(),
+  ...group('Output', {
+    json,
+    out: text('Write scenarios.json to this folder; an interrupted command resumes there'),
+    quiet,
+  }),
+};
+export const examples = ['scenarios run.yaml', "scenarios run.yaml --target 'attainment>=99%' --json"];
+export const notes =
+  'Runs the experiment under the scenarios of its file, and under these: traffic times 1.5, 2 and 3; one GPU of each kind ' +
+  'lost for good; the model with the most requests times 5; INFERs 20 % slower than profiled. With targets, also finds the ' +
+  'factor of the traffic up to which they hold. Exit code 3: they hold with no factor.';
+
+type Args = ValuesOf<typeof flags>;
+
+/** Runs that are expected besides those of the scenarios of the file. */
+const BUILT_IN = 8;
+const OF_HEADROOM = 7;
+
+/** `escapement scenarios FILE`: an experiment under what may come. */
+export async function handler(args: Args): Promise<void> {
+  const { file, seeds, fresh, out } = args;
+  const { runCells } = await import('../cell-runs.js');
+  const { refuseHopeless, runScenarios, scenariosText } = await import('../../run/plan/scenarios.js');
+  const words = { label: 'scenarios', noun: 'runs', outDir: out } as const;
+  const results = await runCells(args, words, (runs) =>
+    runScenarios({
+      ...{ file, seeds, fresh, targets: args.target, overrides: args.set, outDir: out },
+      ...{ openRunner: runs.openRunner, version: packageVersion() },
+      onStart: (seeds, own) => {
+        const expected = own + BUILT_IN + (args.target.length === 0 ? 0 : OF_HEADROOM);
+        runs.begin(seeds.length * expected, `seed ${seeds.join(', ')}: scenarios, ${runs.place}\n`, true);
+      },
+      onRun: (reused) => {
+        runs.count({ status: 'done', reused });
+        runs.show(plural(runs.known, 'run'));
+      },
+    }),
+  );
+  if (out !== undefined) writeWhole(join(out, 'scenarios.json'), `${JSON.stringify(results)}\n`);
+  print(args, results, () => scenariosText(results));
+  refuseHopeless(results);
+}

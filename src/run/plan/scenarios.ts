@@ -1,0 +1,87 @@
+import { EscapementError } from '../../base/errors.js';
+import { buildExperiment } from '../../config/build.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
+import { readExperimentSource } from '../../config/load.js';
+import { partNames } from '../../config/part-names.js';
+import { refuseUnknownParts, type Threshold } from '../../record/threshold.js';
+import { documentText } from '../../report/terminal/document-text.js';
+import { listed } from '../../text/words.js';
+import { seedChanges } from '../random-streams.js';
+import { parseSeeds } from '../sweep/vary.js';
+import { parseTarget } from './judge.js';
+import type { PlanRequest } from './plan.js';
+import type { Headroom, WhatIfs } from './plan-result.js';
+import { openPlanStore } from './prober.js';
+import { Reach } from './reach.js';
+import { scenarioTable } from './table.js';
+import { checkedScenarios, runWhatIfs } from './what-ifs.js';
+import { intervalsOf } from './words.js';
+
+/** An experiment in its scenarios, as `scenarios --json` prints it. Does not depend on the number of threads. */
+export interface ScenarioResults extends WhatIfs {
+  readonly version: 1;
+  /** Version of escapement that ran it. */
+  readonly escapement: string;
+  readonly name: string;
+  readonly policy: string;
+  /** The experiment as written, and the overrides of every run. */
+  readonly experiment: string;
+  readonly overrides: readonly string[];
+  readonly targets: readonly Threshold[];
+  readonly seeds: readonly number[];
+}
+
+/** Runs an experiment in its scenarios. Throws errors of the experiment and the flags. */
+export async function runScenarios(
+  request: Omit<PlanRequest, 'over' | 'survives'>,
+): Promise<ScenarioResults> {
+  const { overrides, version, onRun } = request;
+  const targets = request.targets.map(parseTarget);
+  const seeds = parseSeeds(request.seeds);
+  const source = await readExperimentSource(request.file);
+  const experiment = await buildExperiment(source, { overrides, host: ON_DISK });
+  refuseUnknownParts(targets, [partNames(experiment)], 'target');
+  const own = await checkedScenarios(source, overrides);
+  const store = openPlanStore(request.outDir, !request.fresh);
+  const runner = request.openRunner();
+  try {
+    request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), own.length);
+    const options = { source, overrides, seeds, targets, version, onRun };
+    const found = await runWhatIfs(options, { runner, store, reach: new Reach(targets, experiment) });
+    const { name, policy } = experiment;
+    return {
+      ...{ version: 1, escapement: version, name, policy: policy.kind, experiment: source.text },
+      ...{ overrides, targets, seeds, ...found },
+    };
+  } finally {
+    await runner.close();
+  }
+}
+
+/** Scenarios for the terminal. */
+export function scenariosText({ policy, scenarios, headroom, ...rest }: ScenarioResults): string {
+  const interval = intervalsOf({ ...rest, tried: scenarios });
+  const [first = '', ...lead] = headroom === null ? [] : [headroomText(rest.targets, headroom)];
+  const blocks = [
+    { text: `policy ${policy}${interval === null ? '' : `; ±: ${interval}`}` },
+    { table: scenarioTable(rest.targets, scenarios) },
+  ];
+  return documentText({ kind: '', title: first, lead, sections: [{ title: '', blocks }] });
+}
+
+/** `attainment>=99% holds up to 1.24 times the traffic, and no longer at 1.26 times`. */
+function headroomText(targets: readonly Threshold[], { holds, misses, tried }: Headroom): string {
+  const wanted = listed(targets.map(({ text }) => text));
+  const verb = targets.length > 1 ? 'hold' : 'holds';
+  if (holds === null)
+    return `${wanted} ${verb} at none of the factors tried, down to ${misses} times the traffic`;
+  const end =
+    misses === null ? `, the most of ${tried.length} factors tried` : `, and no longer at ${misses} times`;
+  return `${wanted} ${verb} up to ${holds} times the traffic${end}`;
+}
+
+/** Throws `E_THRESHOLD` if targets hold with no factor of the traffic. */
+export function refuseHopeless({ targets, headroom }: ScenarioResults): void {
+  if (headroom !== null && headroom.holds === null)
+    throw new EscapementError('E_THRESHOLD', headroomText(targets, headroom));
+}

@@ -1,0 +1,165 @@
+import { EscapementError } from '../../base/errors.js';
+import { buildExperiment } from '../../config/build.js';
+import type { SourceDocument } from '../../config/document.js';
+import type { Experiment } from '../../config/experiment.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
+import { openWorkloads } from '../../config/open-workloads.js';
+import { loadPlugins } from '../../config/plugins.js';
+import { asMistakeInScenario, type Case, readScenarios } from '../../config/sweep-section.js';
+import { parseCount } from '../../config/units-text.js';
+import { significant } from '../../text/numbers.js';
+import { lossesOf, type WhatIf, type Written, writtenKeys } from './losses.js';
+import type { Candidates } from './over.js';
+import type { Headroom, Scenario, WhatIfs } from './plan-result.js';
+import { type Means, Prober, type ProberOptions, REFUSED } from './prober.js';
+
+const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
+const TRAFFIC = [1.5, 2, 3];
+const HOTTEST = 5;
+/** Increase of the durations of INFERs over those of the profiles. */
+const SLOWER = 0.2;
+
+/**
+ * Runs an experiment under the scenarios of its file and some that concern every plan, and finds how much more traffic
+ * it can take. All runs have the same seeds.
+ */
+export async function runWhatIfs(options: Omit<ProberOptions, 'candidates'>, means: Means): Promise<WhatIfs> {
+  const { source, overrides, seeds, targets } = options;
+  const experiment = await buildExperiment(source, {
+    overrides: [...overrides, `seed=${seeds[0]}`],
+    host: ON_DISK,
+  });
+  const written = await writtenKeys(source, overrides);
+  const all = new ScenarioList();
+  const prober = new Prober({ ...options, candidates: all, isTolerant: true }, means);
+  const judge = async (one: WhatIf): Promise<Scenario> => ({
+    ...(await prober.judge(all.indexOf(one))),
+    settings: one.overrides,
+  });
+  const own = await checkedScenarios(source, overrides);
+  const baseline = await judge(BASELINE);
+  const { durationSeconds = 0 } = baseline.details ?? {};
+  const lost = experiment.scaler.kind === 'none' ? await lossesOf(experiment, source, durationSeconds) : [];
+  const hottest = await hotter(experiment, written);
+  const others = [...own, ...TRAFFIC.map((times) => trafficTimes(times, written)), ...lost, ...hottest];
+  const scenarios = [baseline, ...(await Promise.all([...others, slowerProfiles(written)].map(judge)))];
+  const withFactor = (factor: number) => judge(factor === 1 ? BASELINE : trafficTimes(factor, written));
+  return { scenarios, headroom: targets.length === 0 ? null : await findHeadroom(withFactor) };
+}
+
+/** Scenarios of a file. Throws errors of the file, those of experiments in scenarios included. */
+export async function checkedScenarios(
+  source: SourceDocument,
+  overrides: readonly string[],
+): Promise<readonly Case[]> {
+  const own = readScenarios(source, overrides, await loadPlugins(source, overrides, ON_DISK));
+  for (const [i, one] of own.entries()) {
+    try {
+      await buildExperiment(source, { overrides: [...overrides, ...one.overrides], host: ON_DISK });
+    } catch (error) {
+      if (!(error instanceof EscapementError)) throw error;
+      if (error.code !== REFUSED) throw asMistakeInScenario(error, one, i, source) ?? error;
+    }
+  }
+  return own;
+}
+
+class ScenarioList implements Candidates {
+  readonly ends = [0];
+  private readonly list: WhatIf[] = [];
+
+  indexOf(one: WhatIf): number {
+    const text = JSON.stringify([one.name, one.overrides]);
+    const known = this.list.findIndex(({ name, overrides }) => JSON.stringify([name, overrides]) === text);
+    return known < 0 ? this.list.push(one) - 1 : known;
+  }
+
+  get size(): number {
+    return this.list.length;
+  }
+
+  text(index: number): string {
+    return this.list[index]!.name;
+  }
+
+  settings(index: number) {
+    return this.list[index]!.overrides.map((text) => {
+      const [key] = text.split('=', 1) as [string];
+      return { key, value: text.slice(key.length + 1) };
+    });
+  }
+
+  named(index: number): string {
+    return `scenario ${this.text(index)}`;
+  }
+}
+
+function trafficTimes(times: number, { traffic = {} }: Written): WhatIf {
+  const factor = significant(times * parseCount(traffic.factor ?? 1), 6);
+  return { name: `traffic × ${times}`, overrides: [`traffic.factor=${factor}`] };
+}
+
+/** The clock of all GPUs is lower from the start than when they were measured; schedulers begin with the profiles. */
+function slowerProfiles({ cluster: { gpuClock = [] } = {} }: Written): WhatIf {
+  const slower = [{ at: '0s', factor: 1 }, ...gpuClock].map((change) => ({
+    ...change,
+    factor: change.factor / (1 + SLOWER),
+  }));
+  return {
+    name: `profiles ${100 * SLOWER} % slower`,
+    overrides: [`cluster.gpuClock=${JSON.stringify(slower)}`],
+  };
+}
+
+/** More requests of the model that has the most; empty if there is one model, or answers decide what comes. */
+async function hotter(experiment: Experiment, { traffic = {} }: Written): Promise<WhatIf[]> {
+  const { models, workloads } = experiment;
+  if (models.length === 1 || workloads.some(({ kind }) => kind === 'closed-loop')) return [];
+  const { source } = await openWorkloads(experiment);
+  const counts = new Float64Array(models.length);
+  for (;;) {
+    if (source.starved) await source.refill();
+    if (source.timeNs === Number.POSITIVE_INFINITY) break;
+    counts[source.model]!++;
+    source.advance();
+  }
+  const { name } = models[counts.indexOf(Math.max(...counts))]!;
+  const factors = { ...traffic.models, [name]: HOTTEST * parseCount(traffic.models?.[name] ?? 1) };
+  return [
+    {
+      name: `hottest model × ${HOTTEST} (${name})`,
+      overrides: [`traffic.models=${JSON.stringify(factors)}`],
+    },
+  ];
+}
+
+const UP = [1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+const DOWN = [0.7, 0.5, 0.3, 0.2, 0.1, 0.05];
+/** Ratio of the factors between which the search ends. */
+const CLOSE = 1.02;
+
+/** Looks for the factor by steps away from 1, then by bisection. */
+async function findHeadroom(judge: (factor: number) => Promise<Scenario>): Promise<Headroom> {
+  const tried: Scenario[] = [];
+  const holds = async (factor: number) => {
+    const found = await judge(factor);
+    tried.push(found);
+    return found.meets === 'yes';
+  };
+  let [low, high]: (number | null)[] = [null, null];
+  const atOnce = await holds(1);
+  if (atOnce) low = 1;
+  else high = 1;
+  for (const factor of atOnce ? UP : DOWN) {
+    const found = await holds(factor);
+    if (found) low = factor;
+    else high = factor;
+    if (found !== atOnce) break;
+  }
+  while (low !== null && high !== null && high / low > CLOSE) {
+    const middle = significant(Math.sqrt(low * high), 3);
+    if (await holds(middle)) low = middle;
+    else high = middle;
+  }
+  return { holds: low, misses: high, tried };
+}
