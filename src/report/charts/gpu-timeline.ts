@@ -227,7 +227,7 @@ function describe(
   const missed = rows.filter((row) => row.failed).length;
   const all = new Set(timeline.map(laneOf)).size;
   return joined(
-    formatMs(lengthMs),
+    `${formatMs(lengthMs)} shown`,
     exec > 0 ? `EXEC busy ${formatPercent(Math.min(1, busyMs / (exec * lengthMs)))}` : '',
     oneStem ? 'labels: #instance ×batch' : 'labels: model ×batch',
     'thin lines: windows in which an action may start',

@@ -180,7 +180,10 @@ function stepsPanel<T>(time: TimeAxis, steps: readonly Step<T>[], panel: Panel<T
   }));
   const known = lines.filter(({ points }) => points.some(({ value }) => value !== null));
   if (known.length === 0) return [];
-  const layer = linesLayer(known, { title, axis: { tickCount: 4, ...axis } }, time);
+  const most = Math.max(...known.flatMap(({ points }) => points.map(({ value }) => value ?? 0)));
+  // A line along the upper end would be cut in half.
+  const scale = { domain: [0, most > 0 ? 1.04 * most : 1], nice: false };
+  const layer = linesLayer(known, { title, axis: { tickCount: 4, ...axis }, scale }, time);
   return [{ width: WIDTH, height, layer: [...below, { ...layer, params }] }];
 }
 
