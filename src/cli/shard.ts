@@ -5,7 +5,6 @@ import type { Shard } from '../run/sweep/units.js';
 import { plural } from '../text/words.js';
 import type { runCells } from './cell-runs.js';
 import { print } from './common-options.js';
-import { usageError, wholeNumber } from './options.js';
 
 export interface ShardedSweep extends SweepQuestion {
   readonly outDir: string;
@@ -15,50 +14,11 @@ export interface ShardedSweep extends SweepQuestion {
 
 type ShardArgs = Parameters<typeof runCells>[0] & { readonly json: boolean };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * Parses `--shard`: `2/4`; `auto` for the task numbers of a batch system's array; `auto/4` if it does not report the
- * number of tasks. Throws `E_USAGE`.
- */
-export function readShard(text: string, environment: Environment): Shard {
-  const fail = (what: string) => usageError(`--shard ${text}: ${what}`);
-  const [, part, parts] = /^([^/]+)(?:\/([^/]*))?$/.exec(text) ?? [];
-  if (part === undefined || (parts === undefined && part !== 'auto'))
-    throw fail('write I/N, the part and the number of parts, such as 1/4 to 4/4, or auto');
-  const asked = parts === undefined ? undefined : wholeNumber(parts, `--shard ${text}: parts`, 1);
-  const checked = (index: number, count: number, found = ''): Shard => {
-    if (index >= 1 && index <= count) return { index, count };
-    throw fail(`${found}part ${index} does not exist: they are 1/${count} to ${count}/${count}`);
-  };
-  if (part !== 'auto') return checked(wholeNumber(part, `--shard ${text}: part`, 0), asked!);
-  const read = (name: string, least: number) => {
-    const value = environment[name];
-    if (value === undefined) throw fail(`${name} is not set; write I/N instead`);
-    return wholeNumber(value, name, least);
-  };
-  if (environment.SLURM_ARRAY_TASK_ID === undefined) {
-    if (environment.JOB_COMPLETION_INDEX === undefined)
-      throw fail('neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; write I/N instead');
-    if (asked === undefined)
-      throw fail(
-        'JOB_COMPLETION_INDEX does not say how many there are: write auto/N with the completions of the job',
-      );
-    const index = read('JOB_COMPLETION_INDEX', 0);
-    return checked(index + 1, asked, `JOB_COMPLETION_INDEX is ${index}: `);
-  }
-  const [id, count] = [read('SLURM_ARRAY_TASK_ID', 0), read('SLURM_ARRAY_TASK_COUNT', 1)];
-  const [min, max] = [read('SLURM_ARRAY_TASK_MIN', 0), read('SLURM_ARRAY_TASK_MAX', 0)];
-  if (asked !== undefined && asked !== count)
-    throw fail(`the array has ${count} tasks (SLURM_ARRAY_TASK_COUNT); write auto, or I/${asked}`);
-  // Tasks of an array may begin at any number, with equal gaps.
-  const step = count === 1 ? 1 : (max - min) / (count - 1);
-  const index = (id - min) / step + 1;
-  if (Number.isSafeInteger(step) && Number.isSafeInteger(index))
-    return checked(index, count, `SLURM_ARRAY_TASK_ID is ${id}: `);
-  throw fail(
-    `the ${count} tasks of the array from ${min} to ${max} (SLURM_ARRAY_TASK_COUNT, _MIN and _MAX) are not evenly spaced; write I/N instead`,
-  );
+/** Parses `2/4`. Parts are counted from 0 or from 1, as arrays of batch systems are. */
+export function shardOf(text: string): Shard {
+  const [, index, count] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).map(Number);
+  if (index !== undefined && count !== undefined && count > 0 && index <= count) return { index, count };
+  throw new Error('write I/N, the part and the number of parts, such as 1/4 to 4/4');
 }
 
 /** `sweep --shard`: runs a part of the cells, and leaves the report to a call without it. */

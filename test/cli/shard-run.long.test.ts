@@ -25,7 +25,7 @@ it('shards fill a folder together, and the call without one reports as if it had
   const printed = parts.map(({ stdout }) => JSON.parse(stdout));
   expect(printed.map(({ runs }) => runs)).toEqual([4, 4, 4]);
   expect(printed.map(({ reused, failed }) => [reused, failed])).toEqual(printed.map(() => [0, []]));
-  expect(readdirSync(out).sort()).toEqual(['bounds', 'cells', 'sweep.json']);
+  expect(readdirSync(out).sort()).toEqual(['bounds', 'cells']);
   const status = await runOk(sweep('--status'));
   expect(status.stdout).toBe(
     `${out} has 8 of 8 cells and 4 of 4 bounds: the same command without --shard writes the report\n`,
@@ -52,19 +52,6 @@ it('a shard that was interrupted keeps its cells and goes on; what no shard ran,
   expect(JSON.parse(results()).cells).toHaveLength(8);
 });
 
-it('takes its part from the array of a batch system', async () => {
-  const { sweep } = folder();
-  const env = {
-    ...{ SLURM_ARRAY_TASK_ID: '5', SLURM_ARRAY_TASK_COUNT: '12' },
-    ...{ SLURM_ARRAY_TASK_MIN: '0', SLURM_ARRAY_TASK_MAX: '11' },
-  };
-  const { stdout, stderr } = await runOk(sweep('--shard', 'auto'), { env });
-  expect(stderr).toMatch(/^shard 6\/12: 1 run on 1 thread$/m);
-  expect(stdout).toMatch(
-    /^shard 6\/12: 1 run, 0 of them finished before\n.* has [01] of 8 cells and [01] of 4 bounds\n$/,
-  );
-});
-
 it('says which cells failed, and keeps the others', async () => {
   const { sweep } = folder(
     `${SMALL_EXPERIMENT.replace(/workload: .*/, 'workload: { kind: closed-loop, clients: 2, duration: 1s }')}${SWEEP}`,
@@ -76,47 +63,27 @@ it('says which cells failed, and keeps the others', async () => {
   expect(stderr).toMatch(/E_CELLS_FAILED: \d of \d+ runs of this shard failed/);
 });
 
-it('refuses a folder with shards of another sweep, in every call, until it starts over', async () => {
-  const { sweep } = folder();
-  await runOk(sweep('--shard', '1/12'));
+it('shards of another sweep, or none, leave all cells to run', async () => {
+  const { out, sweep } = folder();
   const other = ['--set', 'slo=11ms', '--vary', 'policy.kind=clockwork,fifo'];
-  for (const flags of [['--shard', '2/12'], ['--status'], []]) {
-    const { status, stderr } = await runCli(sweep(...flags, ...other));
-    expect(stderr).toMatch(/E_RESULTS: .*sweep\.json: the folder has another sweep/);
-    expect(status).toBe(36);
-  }
-  await runOk(sweep('--shard', '2/12', '--fresh', ...other));
-  expect((await runCli(sweep('--status'))).status).toBe(36);
-  await runOk(sweep('--fresh', ...other));
-  await runOk(sweep('--status', ...other));
+  await runOk(sweep('--shard', '0/1', ...other));
+  expect((await runOk(sweep('--status'))).stdout).toBe(`${out} has 0 of 8 cells and 0 of 4 bounds\n`);
+  expect((await runOk(sweep('--status', ...other))).stdout).toMatch(/has 4 of 4 cells/);
 });
 
-it('refuses a folder with the report of another sweep, and lets shards of the same one in', async () => {
+it('lets shards into a folder with the report of the same sweep', async () => {
   const { sweep, results } = folder();
   await runOk(sweep());
   const collected = results();
-  const other = ['--vary', 'slo=11ms,12ms'];
-  const { status, stderr } = await runCli(sweep('--shard', '1/2', ...other));
-  expect([status, stderr]).toEqual([36, expect.stringMatching(/the folder has another sweep: /)]);
   const same = await runOk(sweep('--shard', '1/1'));
   expect(same.stdout).toMatch(/^shard 1\/1: 12 runs, 12 of them finished before\n/);
   expect(results()).toBe(collected);
-  await runOk(sweep('--shard', '1/2', '--fresh', ...other));
-});
-
-it('says of a folder without a sweep that there is none', async () => {
-  const { out, sweep } = folder();
-  const { status, stdout, stderr } = await runCli(sweep('--status'));
-  expect([status, stdout]).toEqual([36, '']);
-  expect(stderr).toContain(
-    `${out}: no sweep has begun in this folder: check --out, or start this sweep of 8`,
-  );
 });
 
 it.each([
   [['--shard', '1/2', '--threshold', 'p99<1s', '--junit', 'x.xml'], /--shard and --junit cannot be combined/],
   [['--status', '--fresh'], /--status and --fresh cannot be combined/],
-  [['--shard', '3/2'], /part 3 does not exist/],
+  [['--shard', '3/2'], /--shard 3\/2: write I\/N/],
 ])('%o is a mistake, before anything is read or written', async (flags, words) => {
   const { out, sweep } = folder();
   const { status, stderr } = await runCli(sweep(...flags));

@@ -5,8 +5,8 @@ import { noteLines, noteTexts } from '../../record/policy-notes.js';
 import { tableWidth } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet, thresholdFlags } from '../common-options.js';
-import { group, list, text, toggle, type ValuesOf } from '../options.js';
-import { printStatus, readShard, runShard, type ShardedSweep } from '../shard.js';
+import { group, list, optional, text, toggle, type ValuesOf } from '../options.js';
+import { printStatus, runShard, type ShardedSweep, shardOf } from '../shard.js';
 import type { Checks } from '../thresholds.js';
 import { packageVersion } from '../version.js';
 
@@ -21,10 +21,7 @@ export const flags = {
   ...cellFlags(),
   ...group('Execution', {
     shard: {
-      ...text(
-        'Run only part I of N into the folder, and write no report; auto takes both from a Slurm array, auto/N the ' +
-          'part from the index of a Kubernetes Job',
-      ),
+      ...optional(shardOf)('Run only part I of N, from 1/N to N/N, into the folder, and write no report'),
       conflicts: ['queue', 'junit', 'markdown'],
     },
     status: {
@@ -55,7 +52,6 @@ type Args = ValuesOf<typeof flags>;
 
 /** `escapement sweep FILE`: many runs over a grid, or a part of them, and a report that compares them. */
 export async function handler(args: Args): Promise<void> {
-  const shard = args.shard === undefined ? null : readShard(args.shard, process.env);
   const { readChecks } = await import('../thresholds.js');
   const checks = readChecks(args);
   const sweep = {
@@ -66,7 +62,7 @@ export async function handler(args: Args): Promise<void> {
     required: checks.thresholds.map(({ text }) => text),
   };
   if (args.status) await printStatus(sweep, args);
-  else if (shard !== null) await runShard(sweep, shard, args);
+  else if (args.shard !== undefined) await runShard(sweep, args.shard, args);
   else await runWhole(sweep, checks, args);
 }
 

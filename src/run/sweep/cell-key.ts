@@ -5,9 +5,9 @@ import type { Experiment } from '../../config/experiment.js';
 import { modelsOf, percentilesOf } from '../../record/figures.js';
 
 /**
- * Names a cell's result by everything that decides it, so that it is the same on every machine: the checked experiment
+ * Names a cell's result by everything that decides it, so that it is the same wherever files lie: the checked experiment
  * after defaults and overrides (so with the figures of every model), the bytes of each trace, the version of the
- * program, and what is asked of it. A result under this key can be reused; anything else cannot.
+ * program and its platform, and what is asked of it. A result under this key can be reused; anything else cannot.
  */
 export function cellKey(experiment: Experiment, version: string, metrics: readonly string[]): string {
   // Leaves out the experiment file's path, comments, name and live settings, which do not affect the simulation.
@@ -37,7 +37,7 @@ export function boundKey(experiment: Experiment, version: string): string {
   return keyOf(said, version);
 }
 
-/** Decides the last digits of a result besides its key: the processor's architecture and the engine. */
+/** Decides the last digits of a result: the processor's architecture and the engine. */
 export function platformText(): string {
   const [major, minor] = process.versions.v8.split('.');
   return `${process.arch} with V8 ${major}.${minor}`;
@@ -56,7 +56,7 @@ function keyOf(
   // JSON has no Infinity.
   const plain = (_key: string, value: unknown) => (value === Infinity ? 'Infinity' : value);
   hash.update(JSON.stringify({ ...said, workloads }, plain));
-  hash.update(JSON.stringify([version]));
+  hash.update(JSON.stringify([version, platformText()]));
   return hash.digest('hex').slice(0, 32);
 }
 

@@ -1,23 +1,17 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../../base/files/output-file.js';
+import { makeFolder } from '../../base/files/make-folder.js';
+import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
 import { RESULTS_VERSION } from '../../record/results-version.js';
+import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';
 import type { PlannedCell } from './plan.js';
 import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
 import type { CellRunner, OpenRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import type { CellTask } from './run-cell.js';
-import {
-  beginShard,
-  beginWhole,
-  checkMark,
-  checkWhole,
-  endWhole,
-  markOf,
-  requireBegun,
-} from './sweep-folder.js';
 import { type Found, type OnUnit, partOf, runUnits, type Shard, type Unit, unitsOf } from './units.js';
 
 interface RunRequest extends SweepQuestion {
@@ -41,29 +35,36 @@ interface SweepRequest extends RunRequest {
 
 /**
  * Runs a sweep and writes `results.json` and `results.csv`. Both have the same bytes regardless of the runner and of
- * interruptions. Throws errors of the experiment and the flags before any cell runs, and `E_RESULTS` for a folder with
- * shards of another sweep; failed cells are in the results.
+ * interruptions. Throws errors of the experiment and the flags before any cell runs; failed cells are in the results.
  */
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
-  const { outDir, fresh, version } = request;
+  const { outDir, fresh } = request;
   const { header, planned, empty } = await planSweep(request);
   const units = unitsOf(planned);
-  const mark = markOf(units, version);
-  if (!fresh) checkWhole(outDir, mark);
   const notes = notesOfAll(planned);
   const seeds = [...new Set(planned.map(({ cell }) => cell.seed))];
   request.onPlan(planned.length, seeds, notes, empty);
-  beginWhole(outDir, fresh);
+  dropResults(outDir);
   const runner = request.openRunner(units.length);
   try {
     const results = await runSweep(header, planned, new CellStore(outDir, !fresh), runner, request.onUnit);
     writeWhole(join(outDir, 'results.csv'), resultsCsv(results));
     writeWhole(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
-    endWhole(outDir, mark);
     return results;
   } finally {
     await runner.close();
   }
+}
+
+/** Makes the folder; until the sweep ends, it must not look finished. Throws `E_FILE_WRITE`. */
+function dropResults(outDir: string): void {
+  try {
+    makeFolder(outDir);
+    for (const name of ['results.json', 'results.csv']) rmSync(join(outDir, name), { force: true });
+  } catch (cause) {
+    throw cannotWrite(outDir, cause);
+  }
+  dropReport(outDir);
 }
 
 /** Notes on the policies of the cells; those that no policy can help, only if every cell that runs has them. */
@@ -85,11 +86,10 @@ interface ShardRequest extends RunRequest {
  * leaves the folder's results of the whole sweep alone. Throws as `sweepExperiment`.
  */
 export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
-  const { outDir, fresh, version, shard } = request;
+  const { outDir, fresh, shard } = request;
   const { planned } = await planSweep(request);
   const all = unitsOf(planned);
   const units = partOf(all, shard);
-  beginShard(outDir, markOf(all, version), fresh);
   request.onPlan(units);
   if (units.length > 0) {
     const runner = request.openRunner(units.length);
@@ -113,16 +113,12 @@ interface Count {
   readonly finished: number;
 }
 
-/** Progress of a sweep that runs elsewhere. Throws as `sweepExperiment`, and `E_RESULTS` if none has begun. */
+/** Progress of a sweep that runs elsewhere. Throws as `sweepExperiment`. */
 export async function sweepStatus(
   question: SweepQuestion & { readonly outDir: string },
 ): Promise<SweepStatus> {
-  const { outDir, version } = question;
   const { planned } = await planSweep(question);
-  requireBegun(outDir, planned.length);
-  const units = unitsOf(planned);
-  checkMark(outDir, markOf(units, version));
-  return statusOf(units, outDir);
+  return statusOf(unitsOf(planned), question.outDir);
 }
 
 function statusOf(units: readonly Unit[], outDir: string): SweepStatus {

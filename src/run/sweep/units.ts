@@ -22,7 +22,7 @@ export type OnUnit = (unit: Unit, found: Found) => void;
 
 /** One of several processes that share a sweep. */
 export interface Shard {
-  /** From 1 to `count`. */
+  /** From 0 or 1 on: 0 and `count` are the same part. */
   readonly index: number;
   readonly count: number;
 }
@@ -45,7 +45,7 @@ export function unitsOf(planned: readonly PlannedCell[]): Unit[] {
 
 /** Units of a shard: every unit belongs to exactly one shard, and their numbers differ by at most one. */
 export function partOf(units: readonly Unit[], { index, count }: Shard): Unit[] {
-  return units.filter((_, i) => i % count === index - 1);
+  return units.filter((_, i) => i % count === index % count);
 }
 
 /** Runs units without a stored result, as many at a time as the runner takes, and stores each as it finishes. */

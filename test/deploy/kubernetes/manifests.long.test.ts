@@ -169,7 +169,7 @@ describe('containers', () => {
     const { spec } = named('Job', 'escapement-sweep');
     expect(spec).toMatchObject({ completionMode: 'Indexed', parallelism: spec.completions });
     const { shard } = await argsOf('Job', 'escapement-sweep');
-    expect(shard).toBe(`auto/${spec.completions}`);
+    expect(shard).toBe(`$(JOB_COMPLETION_INDEX)/${spec.completions}`);
     await loadExperiment(join(ROOT, 'deploy/kubernetes/sweep/experiment.yaml'));
   });
 });

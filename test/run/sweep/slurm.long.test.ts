@@ -98,7 +98,7 @@ describe('a sweep over the tasks of a Slurm array', () => {
     mkdirSync(join(out, 'cells'), { recursive: true });
     const sweep = `sweep "${join(dir, 'long.yaml')}" --out "${out}" --threads 1`;
     const script = `${name}.sbatch`;
-    const command = `exec "${process.execPath}" "${MAIN}" ${sweep} --shard auto`;
+    const command = `exec "${process.execPath}" "${MAIN}" ${sweep} --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT`;
     const options = `#SBATCH --requeue --open-mode=append --output=${name}-%a.log`;
     writeIn(dir, script, `#!/bin/bash\n${options}\n${command}\n`);
     const cells = () =>
