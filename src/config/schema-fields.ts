@@ -30,17 +30,17 @@ export function ownSections(schema: z.ZodType, tree: unknown, path: Path): Secti
   );
 }
 
-/** Schemas at a path: given the kinds of the sections around it in a tree or, without one, of sections of any kind. */
-export function schemasAt(root: z.ZodType, path: Path, tree?: unknown): z.ZodType[] {
+/** Schemas at a path, given the kinds of the sections around it in a tree. */
+export function schemasAt(root: z.ZodType, path: Path, tree: unknown): z.ZodType[] {
   let found = [root];
   for (const [depth, name] of path.entries()) {
     if (/^\d+$/.test(String(name))) continue;
     found = found.flatMap((schema) => {
       const { inner } = unwrapped(schema);
       if (inner instanceof z.ZodRecord) return [inner.valueType as z.ZodType];
-      const sections =
-        tree === undefined ? sectionsIn(schema) : ownSections(schema, tree, path.slice(0, depth));
-      return sections.flatMap(({ shape }) => (Object.hasOwn(shape, name) ? [shape[name]!] : []));
+      return ownSections(schema, tree, path.slice(0, depth)).flatMap(({ shape }) =>
+        Object.hasOwn(shape, name) ? [shape[name]!] : [],
+      );
     });
   }
   return found;

@@ -1,12 +1,10 @@
 import { EscapementError } from '../base/errors.js';
-import { suggestion } from '../base/nearest.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
-import { isSection, type Path, type SourceDocument, unknownKind } from './document.js';
+import { isSection, type Path, type SourceDocument } from './document.js';
 import { keyExists } from './keys.js';
 import { applyOverrides, isOverrideKey, type OverriddenTree } from './overrides.js';
 import { experimentSchemaWith } from './schema.js';
-import { schemasAt, sectionsIn } from './schema-fields.js';
 import { validate } from './validate.js';
 
 /** The sweep described by a file. */
@@ -22,8 +20,8 @@ export interface SweepSection {
 }
 
 /**
- * The `sweep:` section of an experiment file, or undefined if it has none. Throws errors of the file, and
- * `E_CONFIG_KEY` for a varied key that does not exist. Keys set by cases are checked with the cells.
+ * The `sweep:` section of an experiment file, or undefined if it has none. Throws errors of the file. Varied keys, and
+ * those set by cases, are checked with the cells.
  */
 export function readSweepSection(
   source: SourceDocument,
@@ -37,75 +35,12 @@ export function readSweepSection(
   const { seeds, bound } = sweep;
   const cases = readCases(sweep.cases, overridden, plugins);
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
-  for (const { key } of vary) {
-    if (isKeyOfAny(variantsAround(key, cases, overrides, vary), { key, source, plugins })) continue;
-    const isAxis = cases.some((axis) => axis.key === key);
-    throw new EscapementError(
-      'E_CONFIG_KEY',
-      isAxis
-        ? 'is an axis of cases, all of which run: leave it out of vary'
-        : (unknownKind(tree, key.split('.')) ?? unknownKey(key, plugins)),
-      placeOf(['sweep', 'vary', key]),
-    );
+  const axis = vary.find(({ key }) => cases.some((one) => one.key === key))?.key;
+  if (axis !== undefined) {
+    const what = 'is an axis of cases, all of which run: leave it out of vary';
+    throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', axis]));
   }
   return { cases, vary, bound, ...(seeds === undefined ? {} : { seeds }) };
-}
-
-/** True if the key exists in the file with any of these overrides: one of the compared policies suffices. */
-function isKeyOfAny(
-  variants: readonly (readonly string[])[],
-  { key, source, plugins }: { key: string; source: SourceDocument; plugins: readonly Plugin[] },
-): boolean {
-  return variants.some((variant) => {
-    try {
-      const overridden = applyOverrides(source, variant, [], plugins);
-      if (keyExists(overridden.tree, key, plugins)) return true;
-      validate(experimentSchemaWith(plugins), overridden.tree, overridden);
-      return false;
-    } catch (error) {
-      // A mistake in an override is reported when its cells are checked.
-      if (!(error instanceof EscapementError)) throw error;
-      return true;
-    }
-  });
-}
-
-/** Combinations of the overrides by which cells choose the sections around a key, or their kinds. */
-function variantsAround(
-  key: string,
-  cases: readonly CaseAxis[],
-  overrides: readonly string[],
-  vary: readonly VariedKey[],
-): (readonly string[])[] {
-  const isAround = (text: string) =>
-    withoutIndexes(key).startsWith(`${withoutIndexes(text.split('=', 1)[0]!).replace(/\.kind$/, '')}.`);
-  const axes = [
-    ...cases.map((axis) => axis.cases.map((one) => one.overrides)),
-    [overrides],
-    ...vary.map((varied) => varied.values.map((value) => [`${varied.key}=${value}`])),
-  ].filter((axis) => axis.flat().some(isAround));
-  return axes.reduce<(readonly string[])[]>(
-    (variants, axis) => variants.flatMap((variant) => axis.map((more) => [...variant, ...more])),
-    [[]],
-  );
-}
-
-function unknownKey(key: string, plugins: readonly Plugin[]): string {
-  const schema = experimentSchemaWith(plugins);
-  const path = withoutIndexes(key).split('.');
-  const wrong = path.findIndex((_, i) => schemasAt(schema, path.slice(0, i + 1)).length === 0);
-  if (wrong < 0)
-    return `no kind that the sweep runs has this key: leave it out, or vary the kind too (see escapement keys ${key})`;
-  const around = path.slice(0, wrong);
-  const siblings = schemasAt(schema, around)
-    .flatMap(sectionsIn)
-    .flatMap(({ shape }) => Object.keys(shape));
-  if (siblings.length === 0) return `${around.join('.')} has no keys`;
-  return `unknown key "${path[wrong]}": ${suggestion(path[wrong]!, [...new Set(siblings)])}`;
-}
-
-function withoutIndexes(key: string): string {
-  return key.replaceAll(/\.\d+(?=\.|$)/g, '');
 }
 
 /** An axis of a sweep whose values are names, each for several overrides. */

@@ -10,8 +10,6 @@ const read = (sweep: string, overrides: readonly string[] = []) =>
 
 /** A sweep section, the code and the message. */
 const MISTAKES = String.raw`
-vary: { polcy.maxBatch: 1 } | E_CONFIG_KEY | exp.yaml:8: sweep.vary.polcy.maxBatch: unknown key "polcy": did you mean "policy"?
-vary:\n    slo: 10ms\n    slo.x: 1 | E_CONFIG_KEY | /^exp\.yaml:10: sweep\.vary\.slo\.x: slo has no keys/
 vary: { slo: "5ms:1ms:1ms" } | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.vary\.slo: 5ms:1ms:1ms is not a range/
 vary: { slo: { a: 1 } } | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.vary\.slo: must be a string or a list, found/
 vary: { slo: [] } | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.vary\.slo: is an empty list: write at least one item/
@@ -25,9 +23,6 @@ cases:\n    setting: { one: { seed: 2 } } | E_CONFIG_KEY | exp.yaml:9: sweep.cas
 cases:\n    setting: { one: { sweep.bound: true } } | E_CONFIG_KEY | /^exp\.yaml:9: sweep\.cases\.setting\.one\.sweep\.bound: is for all cases/
 cases: { setting: { one: {} } }\n  vary: { setting: one } | E_CONFIG_KEY | /^exp\.yaml:9: sweep\.vary\.setting: is an axis of cases, all of which run/
 vary: { slo: 1ms }\n  seeds: one | E_CONFIG_VALUE | /^exp\.yaml:9: sweep\.seeds: must be whole numbers/
-vary: { policy.kind: [fifo, edf], policy.fairness: [0.5, 1] } | E_CONFIG_KEY | exp.yaml:8: sweep.vary.policy.fairness: no kind that the sweep runs has this key: leave it out, or vary the kind too (see escapement keys policy.fairness)
-vary: { policy.kind: [fifo, edf], policy.scheduleAhead: [1ms, 2ms] } | E_CONFIG_KEY | /^exp\.yaml:8: sweep\.vary\.policy\.scheduleAhead: no kind that the sweep runs/
-vary: { policy.fairness: [0.5, 1] }\n  cases: { scheduler: { one: { policy.kind: fifo }, two: { policy.kind: edf } } } | E_CONFIG_KEY | /^exp\.yaml:8: sweep\.vary\.policy\.fairness: no kind that the sweep runs/
 varry: { slo: 1ms } | E_CONFIG_KEY | /^exp\.yaml:8: sweep\.varry: unknown key "varry": did you mean "vary"\?/
 `;
 
@@ -49,12 +44,6 @@ describe('sweep section', () => {
       ],
       seeds: [1, 2, 3],
     });
-  });
-
-  it('may vary an option of any policy that it compares', () => {
-    const sweep = read('  vary: { policy.kind: [clockwork, fifo], policy.maxDelay: [1ms, 5ms] }\n');
-    expect(sweep?.vary.map(({ key }) => key)).toEqual(['policy.kind', 'policy.maxDelay']);
-    expect(failure(() => read('  vary: { policy.maxDelay: 1ms }\n')).code).toBe('E_CONFIG_KEY');
   });
 
   it('reads axes of named cases, with scalars and whole sections as overrides', () => {
@@ -80,18 +69,6 @@ describe('sweep section', () => {
       vary: [],
       bound: true,
     });
-  });
-
-  it('may vary what only some case or kind of workload has', () => {
-    const gamma = '  cases: { arrivals: { even: {}, bursty: { workload.kind: gamma, workload.cv: 2 } } }\n';
-    expect(read(`${gamma}  vary: { workload.cv: [2, 4] }\n`)?.vary).toHaveLength(1);
-    expect(read('  vary: { workload.kind: [poisson, gamma], workload.cv: [2, 4] }\n')?.vary).toHaveLength(2);
-    expect(failure(() => read('  vary: { workload.cv: [2, 4] }\n')).code).toBe('E_CONFIG_KEY');
-    const two = '[{ kind: poisson, rate: 1/s, duration: 1s }, { kind: poisson, rate: 1/s, duration: 1s }]';
-    const both = `  cases: { load: { two: { workload: ${two} } } }\n  vary: { workload.1.kind: [gamma], workload.1.cv: [2] }\n`;
-    expect(read(both)?.vary).toHaveLength(2);
-    const kinds = '  cases: { fleet: { mixed: { cluster.gpus: [{ kind: t4, count: 1 }] } } }\n';
-    expect(read(`${kinds}  vary: { cluster.gpus.t4: [1, 2] }\n`)?.vary).toHaveLength(1);
   });
 
   it('may leave seeds out, list them, or be absent', () => {

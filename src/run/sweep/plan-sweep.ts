@@ -1,4 +1,4 @@
-import { EscapementError } from '../../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
@@ -44,21 +44,29 @@ export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> 
   const { file, overrides, version } = question;
   const thresholds = question.required.map(parseThreshold);
   const source = await readExperimentSource(file);
-  const { header, cases, bound } = await describeSweep(source, question);
+  const { header, cases, bound, placeOf } = await describeSweep(source, question);
   const grid = buildGrid(header.vary, header.seeds);
   const all = await planCells(grid, {
-    ...{ source, cases, overrides, bound, version, thresholds },
+    ...{ source, cases, overrides, bound, version, thresholds, placeOf },
     metrics: thresholds.map(({ metric }) => metric),
   });
   const planned = all.filter((one) => one.task !== null || one.isEmpty !== true);
   const empty = (all.length - planned.length) / header.seeds.length;
-  return { header, planned: mergeCells(planned, header.vary), empty };
+  const merged = mergeCells(planned, header.vary);
+  const idle = header.vary.find(
+    ({ key, values }) => values.length > 1 && merged.every(({ cell }) => !Object.hasOwn(cell.values, key)),
+  );
+  if (idle === undefined) return { header, planned: merged, empty };
+  const what = `no cell depends on ${idle.key}: leave it out, or vary the kind of its section too`;
+  throw new EscapementError('E_CONFIG_KEY', what, placeOf(idle.key, idle.values.join()));
 }
 
 interface DescribedSweep {
   readonly header: SweepHeader;
   readonly cases: readonly CaseAxis[];
   readonly bound: boolean;
+  /** Where a value of a varied key is written. */
+  placeOf(key: string, value: string): ErrorPlace;
 }
 
 async function describeSweep(source: SourceDocument, question: SweepQuestion): Promise<DescribedSweep> {
@@ -85,7 +93,11 @@ async function describeSweep(source: SourceDocument, question: SweepQuestion): P
     vary: axes,
     seeds,
   };
-  return { header, cases, bound: section?.bound ?? false };
+  const placeOf = (key: string, value: string) =>
+    vary === section?.vary
+      ? { ...source.placeOf(['sweep', 'vary', key]), key: `sweep.vary.${key}` }
+      : { flag: `--vary ${key}=${value}` };
+  return { header, cases, bound: section?.bound ?? false, placeOf };
 }
 
 function defaultsOf(

@@ -1,4 +1,4 @@
-import { EscapementError } from '../../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
@@ -41,6 +41,8 @@ interface PlanOptions extends CellBase {
   readonly metrics: readonly string[];
   /** Thresholds that a choice must meet to be recommended. */
   readonly thresholds: readonly Threshold[];
+  /** Where a value of a varied key is written. */
+  placeOf(key: string, value: string): ErrorPlace;
 }
 
 /** An experiment that may run, and how. */
@@ -83,7 +85,8 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
       planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;
-      const shown = asMistakeInCase(error, options.cases, cell.values, source) ?? asVaried(error, cell);
+      const shown =
+        asMistakeInCase(error, options.cases, cell.values, source) ?? asVaried(error, cell, options);
       errors.set(cell, shown);
       const empty = hasNoGpus(shown) ? { isEmpty: true as const } : {};
       planned.push({ cell, task: null, refused: failedOutcome(shown), ...empty });
@@ -109,10 +112,13 @@ function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell
 }
 
 /** Translates errors from overrides of the loader to the varied keys. */
-function asVaried(error: EscapementError, { values }: GridCell): EscapementError {
+function asVaried(
+  error: EscapementError,
+  { values }: GridCell,
+  { placeOf }: Pick<PlanOptions, 'placeOf'>,
+): EscapementError {
   const { flag } = error.place;
   const varied = Object.keys(values).find((key) => flag?.startsWith(`--set ${key}=`));
   if (varied === undefined) return error;
-  const place = { ...error.place, flag: `--vary ${varied}=${values[varied]}` };
-  return new EscapementError(error.code, error.what, place);
+  return new EscapementError(error.code, error.what, placeOf(varied, values[varied]!));
 }

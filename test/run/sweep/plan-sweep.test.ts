@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { VariedKey } from '../../../src/record/results.js';
 import { buildGrid, type GridCell } from '../../../src/run/sweep/grid.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
-import { mergeCells } from '../../../src/run/sweep/plan-sweep.js';
+import { mergeCells, planSweep } from '../../../src/run/sweep/plan-sweep.js';
+import { BASE, folder } from '../../config/experiment-files.js';
+import { expected, rowsOf } from '../../rows.js';
 import { cellTask } from './fixtures.js';
 
 const VARY: VariedKey[] = [
@@ -80,5 +84,38 @@ describe('mergeCells', () => {
         vary,
       )[0]!.cell.values,
     ).toEqual({ 'policy.kind': 'edf' });
+  });
+});
+
+/** A sweep section, `--vary` in its place if given, and the message. */
+const MISTAKES = String.raw`
+vary: { polcy.maxBatch: 1 } |  | /exp\.yaml:8: sweep\.vary\.polcy\.maxBatch: unknown key "polcy": did you mean "policy"\?$/
+vary:\n    slo: 10ms\n    slo.x: 1 |  | /exp\.yaml:10: sweep\.vary\.slo\.x: slo is a plain value and has no keys$/
+vary: { policy.fairness: [0.5, 1] } | policy.maxDelay=1ms,2ms | /^--vary policy\.maxDelay=1ms: .* has no maxDelay, a key of /
+vary: { policy.kind: [fifo, edf], policy.fairness: [0.5, 1] } |  | /exp\.yaml:8: sweep\.vary\.policy\.fairness: no cell depends on policy\.fairness: leave it out/
+vary: { policy.fairness: [0.5, 1] }\n  cases: { by: { one: { policy.kind: fifo }, two: { policy.kind: edf } } } |  | /sweep\.vary\.policy\.fairness: fifo has no fairness/
+vary: { slo: 10ms } | seed=1,2 | /^--vary seed=1,2: seeds are varied with --seeds/
+`;
+
+describe('planSweep', () => {
+  const file = join(folder(), 'exp.yaml');
+  const planned = (sweep: string, ...vary: string[]) => {
+    writeFileSync(file, `${BASE}sweep:\n  ${sweep}\n`);
+    return planSweep({ file, vary, seeds: undefined, overrides: [], version: '1', required: [] });
+  };
+
+  it.each([
+    'vary: { policy.kind: [clockwork, fifo], policy.maxDelay: [1ms, 5ms] }',
+    'vary: { workload.cv: [2, 4] }\n  cases: { arrivals: { even: {}, bursty: { workload.kind: gamma, workload.cv: 2 } } }',
+    'vary: { cluster.gpus.t4: [1, 2] }\n  cases: { fleet: { mixed: { cluster.gpus: [{ kind: t4, count: 1 }] } } }',
+  ])('varies what some kind or case has: %s', async (sweep) => {
+    expect((await planned(sweep)).planned.some(({ task }) => task !== null)).toBe(true);
+  });
+
+  it.each(rowsOf(MISTAKES))('refuses %s', async (sweep, vary, message) => {
+    const error = await planned(sweep!, ...(vary === '' ? [] : [vary!])).catch(
+      (error: Error) => error.message,
+    );
+    expect(error).toEqual(expected(message));
   });
 });

@@ -12,7 +12,17 @@ function plan(sweep: string, overrides: readonly string[] = []) {
   const source = parseExperimentSource(`${BASE}sweep:\n${sweep}`, join(DIR, 'exp.yaml'));
   const { cases, vary, bound } = readSweepSection(source, overrides) as SweepSection;
   const grid = buildGrid([...caseKeys(cases), ...vary], [1]);
-  return planCells(grid, { source, cases, overrides, bound, version: '1', metrics: [], thresholds: [] });
+  const placeOf = () => ({});
+  return planCells(grid, {
+    source,
+    cases,
+    overrides,
+    bound,
+    version: '1',
+    metrics: [],
+    thresholds: [],
+    placeOf,
+  });
 }
 
 test('cells of a case have what it sets, and --set wins over it', async () => {
