@@ -14,8 +14,6 @@ export interface SourceDocument {
   readonly tree: Readonly<Record<string, unknown>>;
   /** The file, and the line of the key or list item at `path`, or of the nearest section around it. */
   placeOf(path: Path): ErrorPlace & { readonly file: string };
-  /** Value at `path` as written, if it is a number, a boolean or null. */
-  writtenAt(path: Path): string | undefined;
 }
 
 /** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or if the root is not a section. */
@@ -28,10 +26,9 @@ export function readDocument(text: string, file: string, syntaxCode: ErrorCode):
   return {
     ...{ file, text, tree: value },
     placeOf: (path) => {
-      const { offset } = nodeAt(document, path);
+      const offset = offsetOf(document, path);
       return at(offset === undefined ? undefined : lines.linePos(offset).line);
     },
-    writtenAt: (path) => writtenAt(document, path),
   };
 }
 
@@ -61,45 +58,26 @@ function childOf(node: unknown, part: string | number): unknown {
   return (node as Record<string | number, unknown>)[part];
 }
 
-/** A number, boolean or null of a document as written; undefined if there is something else, or nothing. */
-export function writtenAt(document: Document, path: Path): string | undefined {
-  const { node, rest } = nodeAt(document, path);
-  return rest === 0 && isScalar(node) && typeof node.value !== 'string' && node.source !== ''
-    ? node.source
-    : undefined;
-}
-
-interface FoundNode {
-  /** The node at the path, or the nearest around it. */
-  readonly node: unknown;
-  /** Offset of its key or list item. */
-  readonly offset: number | undefined;
-  /** Number of path segments below it. */
-  readonly rest: number;
-}
-
-function nodeAt(document: Document, path: Path): FoundNode {
+/** Offset of the key or list item at a path, or of the nearest section around it. */
+function offsetOf(document: Document, path: Path): number | undefined {
   let node: unknown = document.contents;
   let offset: number | undefined;
-  for (const [depth, part] of path.entries()) {
+  for (const part of path) {
     if (isAlias(node)) node = node.resolve(document);
-    const rest = path.length - depth;
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
-      if (pair === undefined) {
-        if (part === 0) continue;
-        return { node, offset, rest };
-      }
+      if (pair === undefined && part === 0) continue;
+      if (pair === undefined) return offset;
       offset = (pair.key as Node).range?.[0];
       node = pair.value;
-    } else if (isSeq(node)) {
-      const item = node.items[Number(part)] as Node | undefined;
-      if (item === undefined) return { node, offset, rest };
+    } else {
+      const item = isSeq(node) ? (node.items[Number(part)] as Node | undefined) : undefined;
+      if (item === undefined) return offset;
       offset = item.range?.[0];
       node = item;
-    } else return { node, offset, rest };
+    }
   }
-  return { node: isAlias(node) ? node.resolve(document) : node, offset, rest: 0 };
+  return offset;
 }
 
 /**

@@ -14,23 +14,8 @@ import {
 
 /** Building blocks of the schemas: each field reads the text of a quantity and has a description. */
 
-/** Marks a key that excludes another one of its section, in whose place it may be given. */
-export const INSTEAD_OF = 'x-instead-of';
-
 /** A section of known keys. */
-export function section<Shape extends z.ZodRawShape>(shape: Shape) {
-  const rivals = Object.entries(shape).flatMap(([key, field]): [string, string][] => {
-    const other = (field as z.ZodType).meta()?.[INSTEAD_OF] as string | undefined;
-    return other === undefined || !(other in shape) ? [] : [[key, other]];
-  });
-  const fields = z.strictObject(shape);
-  if (rivals.length === 0) return fields;
-  return fields.superRefine((given, context) => {
-    for (const [key, other] of rivals)
-      if (key in given && other in given)
-        context.addIssue({ code: 'custom', path: [key], message: `give ${other} or ${key}, not both` });
-  });
-}
+export const section = z.strictObject;
 
 /** A whole number from `min` to `max`. */
 export function whole(about: string, min: number, max?: number) {
@@ -136,8 +121,14 @@ function atMost(max: number, text: string, read: Read): Read {
   return checked(read, (number) => number <= max, `at most ${text}`);
 }
 
-/** A text or a non-empty list of texts; numbers and the like are taken as written. */
-export const textOrTexts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+const asText = (value: unknown) =>
+  typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+
+/** A text or a non-empty list of texts, which may be numbers or booleans. */
+export const textOrTexts = z.preprocess(
+  (value) => (Array.isArray(value) ? value.map(asText) : asText(value)),
+  z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+);
 
 /** One section, or a non-empty list of them; `id` names the section in the JSON Schema. */
 export function oneOrMany<T extends z.ZodType>(id: string, item: T, about: string) {

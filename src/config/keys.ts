@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Plugin } from '../policies/entry.js';
 import { gpuPath, type Path, shortPath, valueAt } from './document.js';
-import { DERIVED_DEFAULT, INSTEAD_OF, ONE_OR_MANY } from './fields.js';
+import { DERIVED_DEFAULT, ONE_OR_MANY } from './fields.js';
 import { profileSchema } from './profile.js';
 import { experimentSchemaWith } from './schema.js';
 import { holdsValue, isRequired, schemasAt, sectionsIn } from './schema-fields.js';
@@ -35,7 +35,6 @@ function tidy(json: JsonSchema): void {
     json.default = json[DERIVED_DEFAULT] as string;
     delete json[DERIVED_DEFAULT];
   }
-  delete json[INSTEAD_OF];
   if (json[ONE_OR_MANY] !== true) return;
   json.anyOf = [json.items as JsonSchema, { type: 'array', items: json.items!, minItems: 1 }];
   for (const key of [ONE_OR_MANY, 'type', 'items', 'minItems']) delete json[key];

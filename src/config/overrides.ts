@@ -1,4 +1,3 @@
-import type { Document } from 'yaml';
 import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { readYaml } from '../base/files/yaml-text.js';
@@ -11,12 +10,10 @@ import {
   shortPath,
   unknownKind,
   valueAt,
-  writtenAt,
 } from './document.js';
-import { INSTEAD_OF } from './fields.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { experimentSchemaWith } from './schema.js';
-import { kindsAt, ownKeys, ownSections, schemasAt } from './schema-fields.js';
+import { kindsAt, ownKeys } from './schema-fields.js';
 
 /** An experiment file with its overrides applied, not validated yet. */
 export interface OverriddenTree {
@@ -25,8 +22,6 @@ export interface OverriddenTree {
   placeOf(path: Path): ErrorPlace;
   /** Source of the value at `path`; null: it is a default. */
   originOf(path: Path): Origin | null;
-  /** Value at `path` as written, if it is a number, a boolean or null. */
-  writtenAt(path: Path): string | undefined;
 }
 
 /** Source of a key: a flag, an environment variable, or a line of the file. */
@@ -61,16 +56,16 @@ export function applyOverrides(
   for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
     const { key, flag } = override;
     const path = pathOf(tree, shortPath(tree, key.split('.')), flag);
-    const { value: given, document } = yamlOf(override);
+    const given = parsedValue(override);
     // Plugins are added to those of the file.
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
     setAt(tree, path, value, flag);
     if (isKindKey(key)) dropForeign(schema, tree, path.slice(0, -1));
-    applied.push({ ...override, path, document });
+    applied.push({ ...override, path });
   }
   const setBy = (path: Path) => applied.findLast((override) => startsWith(path, override.path));
-  // Comes last: which keys exclude each other depends on the kind.
-  for (const { path } of applied) dropRivals(schema, tree, path, (rival) => setBy(rival) !== undefined);
+  // Comes last: overrides that exclude each other stay.
+  for (const { path } of applied) dropRivals(tree, path, (rival) => setBy(rival) !== undefined);
   return {
     tree,
     placeOf(path) {
@@ -86,18 +81,12 @@ export function applyOverrides(
       if (valueAt(tree, short) === undefined) return null;
       return setBy(short)?.origin ?? { kind: 'file', ...source.placeOf(path) };
     },
-    writtenAt(path) {
-      const short = shortPath(tree, path);
-      const override = setBy(short);
-      if (override === undefined) return source.writtenAt(path);
-      return writtenAt(override.document, short.slice(override.path.length));
-    },
   };
 }
 
 /** Values that overrides give a key, in order. Throws as `applyOverrides`. */
 export function overriddenValues(overrides: readonly string[], key: string): unknown[] {
-  return overrides.map(ofFlag).flatMap((override) => (override.key === key ? [yamlOf(override).value] : []));
+  return overrides.map(ofFlag).flatMap((override) => (override.key === key ? [parsedValue(override)] : []));
 }
 
 /** One override, from any source. */
@@ -110,7 +99,7 @@ interface Override {
   readonly flag: string;
 }
 
-type Applied = Override & { readonly path: Path; readonly document: Document };
+type Applied = Override & { readonly path: Path };
 
 function ofVariable({ variable, key, value }: EnvironmentOverride): Override {
   return { key, text: value, origin: { kind: 'environment', variable }, flag: variable };
@@ -124,9 +113,9 @@ function ofFlag(override: string): Override {
   return { key, text, origin: { kind: 'flag', override }, flag };
 }
 
-function yamlOf({ text, flag }: Override): { readonly value: unknown; readonly document: Document } {
+function parsedValue({ text, flag }: Override): unknown {
   const fail = (what: string) => problem('E_CONFIG_SYNTAX', flag, `the value is not valid YAML: ${what}`);
-  return readYaml(text, fail);
+  return readYaml(text, fail).value;
 }
 
 /** Path of an override, `cluster.gpus.t4` included. */
@@ -178,22 +167,24 @@ function dropForeign(schema: z.ZodType, tree: unknown, path: Path): void {
     for (const key of keys) if (!own.has(key)) delete section[key];
 }
 
+/** Keys of a section that exclude each other. In azure-like, load stands for scale, and not for rate. */
+const RIVALS = [
+  ['pages', 'memory'],
+  ['rate', 'load'],
+  ['scale', 'load'],
+] as const;
+
 /** Drops excluded keys of the file. Overrides that exclude each other stay, since nothing decides between them. */
-function dropRivals(
-  schema: z.ZodType,
-  tree: unknown,
-  path: Path,
-  isOverridden: (path: Path) => boolean,
-): void {
+function dropRivals(tree: unknown, path: Path, isOverridden: (path: Path) => boolean): void {
   const within = path.slice(0, -1);
   const section = valueAt(tree, within);
   if (!isSection(section)) return;
-  const key = String(path.at(-1));
-  const own = schemasAt(schema, within, tree).flatMap((each) => ownSections(each, tree, within));
-  for (const [name, field] of own.flatMap(({ shape }) => Object.entries(shape))) {
-    const other = field.meta()?.[INSTEAD_OF] as string | undefined;
-    const rival = name === key ? other : other === key ? name : undefined;
-    if (rival !== undefined && !isOverridden([...within, rival])) delete section[rival];
+  for (const pair of RIVALS) {
+    const at = (pair as Path).indexOf(String(path.at(-1)));
+    const rival = pair[1 - at];
+    const isOther = section.kind === 'azure-like' && pair[0] === 'rate';
+    if (at >= 0 && rival !== undefined && !isOther && !isOverridden([...within, rival]))
+      delete section[rival];
   }
 }
 

@@ -10,7 +10,6 @@ import {
   duration,
   durationOrForever,
   flag,
-  INSTEAD_OF,
   price,
   rate,
   section,
@@ -44,9 +43,9 @@ const gpuKind = section({
     'Shortest time from the order of a GPU until a scaler stops it, e.g. 10m; clouds bill a least time.',
   ).prefault('0s'),
   pages: whole("Pages of each one's weights cache; instead of memory.", 1).exactOptional(),
-  memory: bytes("Size of each one's weights cache; default: cluster.pages or cluster.memory.")
-    .exactOptional()
-    .meta({ [INSTEAD_OF]: 'pages' }),
+  memory: bytes(
+    "Size of each one's weights cache; default: cluster.pages or cluster.memory.",
+  ).exactOptional(),
   price: price('Price of one GPU, in any currency, e.g. 2.48/h.').exactOptional(),
   speed: z
     .number()
@@ -109,6 +108,7 @@ function readKinds({ gpus, pageSize, ...shared }: Cluster, refuse: Refuse): GpuK
     const { min = list.length === 1 ? Math.min(1, count) : 0, max = count, speed = i === 0 ? 1 : null } = own;
     const pages = pagesOf(own) ?? pagesOf(shared) ?? Math.floor(parseBytes(DEFAULT_MEMORY) / pageSize);
     const at = (key: string) => ['gpus', i, key];
+    if (own.pages !== undefined && own.memory !== undefined) refuse(at('memory'), BOTH);
     if (pages < 1) refuse(own.memory === undefined ? ['memory'] : at('memory'), TOO_LITTLE);
     if (own.min !== undefined && min > max) refuse(at('min'), `must be at most max (${max}), found ${min}`);
     else if (own.min !== undefined && count < min)
@@ -120,6 +120,7 @@ function readKinds({ gpus, pageSize, ...shared }: Cluster, refuse: Refuse): GpuK
     const name = typeof gpus === 'number' ? null : kind;
     return { name, gpus: count, on: count, scaled, pages, pricePerHour: price, speed, device };
   });
+  if (shared.pages !== undefined && shared.memory !== undefined) refuse(['memory'], BOTH);
   const total = kinds.reduce((sum, kind) => sum + kind.gpus, 0);
   if (total < 1) refuse(['gpus'], NO_GPUS);
   if (total > MOST_GPUS) refuse(['gpus'], `must be at most ${MOST_GPUS} GPUs, found ${total}`);
@@ -129,6 +130,7 @@ function readKinds({ gpus, pageSize, ...shared }: Cluster, refuse: Refuse): GpuK
 /** Error text for a list of kinds none of which has a GPU. */
 export const NO_GPUS = 'needs at least one GPU: the count of every kind is 0';
 
+const BOTH = 'give pages or memory, not both';
 const TOO_LITTLE = 'must hold at least one page (pageSize)';
 
 const delay = duration('One-way delay of a message between controller and worker, e.g. 100us.');
@@ -206,7 +208,7 @@ const clusterSection = section({
   pages: whole("Pages of each GPU's weights cache; instead of memory.", 1).exactOptional(),
   memory: bytes("Size of each GPU's weights cache, e.g. 16GiB; instead of pages.")
     .exactOptional()
-    .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY, [INSTEAD_OF]: 'pages' }),
+    .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY }),
   pageSize: bytes('Size of a page of the weights cache.').prefault(formatBytes(DEFAULT_PAGE_BYTES)),
   copyBandwidth: bandwidth(
     'Bandwidth of INPUT and OUTPUT copies, e.g. 12.2GB/s; unlimited: they take no time.',

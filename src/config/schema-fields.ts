@@ -23,7 +23,7 @@ export function sectionsIn(schema: z.ZodType): Section[] {
 }
 
 /** Those sections that the one at `path` in a tree is: of its kind, or the default one. */
-export function ownSections(schema: z.ZodType, tree: unknown, path: Path): Section[] {
+function ownSections(schema: z.ZodType, tree: unknown, path: Path): Section[] {
   const named = valueAt(tree, [...path, 'kind']);
   return sectionsIn(schema).filter(
     ({ kind, isDefault }) => kind === undefined || (named === undefined ? isDefault : kind === String(named)),

@@ -5,7 +5,6 @@ import {
   count,
   DERIVED_DEFAULT,
   duration,
-  INSTEAD_OF,
   MISSING,
   oneOrMany,
   rate,
@@ -120,9 +119,10 @@ const scale = count('Multiplies the number of requests.', 1e6)
   .exactOptional()
   .meta({ [DERIVED_DEFAULT]: 1 });
 const load = (other: string) =>
-  share(`Mean rate as a share of the capacity of the GPUs, e.g. 80%; instead of ${other}.`, 1000)
-    .exactOptional()
-    .meta({ [INSTEAD_OF]: other });
+  share(
+    `Mean rate as a share of the capacity of the GPUs, e.g. 80%; instead of ${other}.`,
+    1000,
+  ).exactOptional();
 /** Keys for the volume of arrivals. */
 const meanRate = { rate: rate('Mean rate.').exactOptional(), load: load('rate') };
 const volume = { scale, load: load('scale') };
@@ -239,7 +239,9 @@ function mistakeIn(value: object, shape: object): [at: string, message: string] 
     readonly [Key in 'load' | 'on' | 'off' | 'duration']?: number;
   } & { readonly kind?: string; readonly length?: LengthSpec };
   if (load === 0) return ['load', 'must be above 0'];
-  if ('load' in shape && !('scale' in shape || 'load' in value || 'rate' in value))
+  const other = 'scale' in shape ? 'scale' : 'rate';
+  if (load !== undefined && other in value) return ['load', `give ${other} or load, not both`];
+  if ('load' in shape && other === 'rate' && load === undefined && !('rate' in value))
     return ['rate', `${MISSING}; give rate or load`];
   if (on !== undefined && off !== undefined && (2 * duration!) / (on + off) > MOST_PHASES)
     return ['on', `too short: more than ${MOST_PHASES / 1e6} million bursts and pauses`];

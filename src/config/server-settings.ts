@@ -94,7 +94,7 @@ async function read(
   const source =
     file === null ? parseExperimentSource('{}', 'the command line') : await readExperimentSource(file);
   const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides, ON_DISK) : [];
-  const { tree, placeOf, originOf, writtenAt } = applyOverrides(source, overrides, environment, plugins);
+  const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment, plugins);
   // Of the cluster, only the limits of a scaler are read: GPUs are those of the workers.
   const isScaled = isSection(tree.scaler) && tree.scaler.kind !== 'none';
   const taken = keys.includes('scaler') && isScaled ? [...keys, 'cluster'] : keys;
@@ -102,7 +102,7 @@ async function read(
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
-  const given = validate(schema, own, { placeOf, writtenAt });
+  const given = validate(schema, own, { placeOf });
   const { slo: sloNs, policy, admission, runtime, classes = [], tenants = NO_TENANTS } = given;
   return {
     settings: {

@@ -1,7 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
-import { isSection, type Path, type SourceDocument } from './document.js';
+import type { Path, SourceDocument } from './document.js';
 import { keyExists } from './keys.js';
 import { applyOverrides, isOverrideKey, type OverriddenTree } from './overrides.js';
 import { experimentSchemaWith } from './schema.js';
@@ -101,11 +101,11 @@ export function readScenarios(
 type Overrides = Readonly<Record<string, unknown>>;
 
 /** Overrides of a case at `path`. Throws `E_CONFIG_KEY` for a key that a case must not set. */
-function overridesIn(values: Overrides, path: Path, { placeOf, writtenAt }: OverriddenTree): string[] {
+function overridesIn(values: Overrides, path: Path, { placeOf }: OverriddenTree): string[] {
   return Object.entries(values).map(([set, value]) => {
     const [at, wrong] = [[...path, set], problemOf(set)];
     if (wrong !== undefined) throw new EscapementError('E_CONFIG_KEY', wrong, placeOf(at));
-    return `${set}=${jsonOf(value, at, writtenAt)}`;
+    return `${set}=${JSON.stringify(value)}`;
   });
 }
 
@@ -176,13 +176,4 @@ function scenarioPath(index: number): Path {
 
 function caseNamed(cases: readonly Case[], name: string | undefined): Case | undefined {
   return cases.find((one) => one.name === name);
-}
-
-/** A value as JSON, which is YAML, but with numbers, booleans and null as written. */
-function jsonOf(value: unknown, path: Path, writtenAt: OverriddenTree['writtenAt']): string {
-  const inner = (part: string | number, child: unknown) => jsonOf(child, [...path, part], writtenAt);
-  if (Array.isArray(value)) return `[${value.map((item, i) => inner(i, item)).join()}]`;
-  if (!isSection(value))
-    return (typeof value === 'string' ? undefined : writtenAt(path)) ?? JSON.stringify(value);
-  return `{${Object.entries(value).map(([key, child]) => `${JSON.stringify(key)}:${inner(key, child)}`)}}`;
 }

@@ -7,17 +7,15 @@ import { EMPTY, MISSING } from './fields.js';
 import { kindsAt, ownKeys } from './schema-fields.js';
 import { show } from './units-text.js';
 
-/** Places and original texts of the parts of a tree. */
+/** Places of the parts of a tree. */
 interface WrittenTree {
   placeOf(path: Path): ErrorPlace;
-  /** A number, a boolean or null as written. */
-  writtenAt?(path: Path): string | undefined;
 }
 
 /**
  * Checks `tree` against `schema` and returns the parsed result. Throws one EscapementError for the first mistake,
  * unknown keys first because they often explain the rest. `code` replaces the codes of configurations, for other kinds
- * of files. A number, boolean or null where text is required becomes its text as written: a name such as 1.10.
+ * of files.
  */
 export function validate<T extends z.ZodType>(
   schema: T,
@@ -27,8 +25,6 @@ export function validate<T extends z.ZodType>(
 ): z.output<T> {
   const result = schema.safeParse(tree, { error: describeIssue });
   if (result.success) return result.data;
-  const named = withNames(tree, result.error.issues, written.writtenAt);
-  if (named !== null) return validate(schema, named, written, code);
   const issues = result.error.issues.flatMap(unfolded);
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
   const path = issue.path as Path;
@@ -54,33 +50,6 @@ function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): 
     `${who} has no ${key}, a key of ${owners.join(' and ')}: remove it or choose ${section}.kind=${owners[0]}; ` +
     `to keep it in the file for other kinds, choose this one with --set ${section}.kind=${name}`
   );
-}
-
-/** The tree with texts as written where only a text is accepted and something else was found; null: there are none. */
-function withNames(
-  tree: unknown,
-  issues: readonly z.core.$ZodIssue[],
-  writtenAt: WrittenTree['writtenAt'],
-): unknown {
-  const texts = issues.flatMap(wantsText).flatMap((path): [Path, string][] => {
-    const text = typeof valueAt(tree, path) === 'string' ? undefined : writtenAt?.(path);
-    return text === undefined ? [] : [[shortPath(tree, path), text]];
-  });
-  if (texts.length === 0) return null;
-  const named = structuredClone(tree);
-  for (const [path, text] of texts) {
-    const holder = valueAt(named, path.slice(0, -1)) as Record<string | number, unknown>;
-    holder[path.at(-1)!] = text;
-  }
-  return named;
-}
-
-/** Paths where a text is expected and something else was found. */
-function wantsText(issue: z.core.$ZodIssue): Path[] {
-  if (issue.code === 'invalid_type') return issue.expected === 'string' ? [issue.path as Path] : [];
-  if (issue.code !== 'invalid_union') return [];
-  const paths = issue.errors.flat().flatMap(wantsText);
-  return paths.map((path) => [...(issue.path as Path), ...path]);
 }
 
 /** Replacement for a plain value where a section of some kind belongs. */
@@ -115,7 +84,9 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (input === null) return EMPTY;
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, found ${show(input)}`;
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, found ${show(input)}${
+        issue.expected === 'string' && typeof input !== 'object' ? ': put it in quotes' : ''
+      }`;
     case 'invalid_value':
       return notOneOf(input, issue.values.map(String));
     case 'invalid_union':

@@ -106,7 +106,6 @@ describe('planSweep', () => {
 
   it.each([
     'vary: { policy.kind: [clockwork, fifo], policy.maxDelay: [1ms, 5ms] }',
-    'vary: { workload.cv: [2, 4] }\n  cases: { arrivals: { even: {}, bursty: { workload.kind: gamma, workload.cv: 2 } } }',
     'vary: { cluster.gpus.t4: [1, 2] }\n  cases: { fleet: { mixed: { cluster.gpus: [{ kind: t4, count: 1 }] } } }',
   ])('varies what some kind or case has: %s', async (sweep) => {
     expect((await planned(sweep)).planned.some(({ task }) => task !== null)).toBe(true);
