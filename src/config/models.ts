@@ -67,10 +67,6 @@ export async function buildModels(
 /** A model as measured on one kind of GPU, with facts of its section beyond the figures of the scheduler. */
 interface KindModel {
   readonly spec: ModelSpec;
-  /** Figures of its file for named kinds; absent if the file is about one. */
-  readonly onKind?: ReadonlyMap<string, ModelSpec>;
-  /** True if times on other kinds cannot be derived from `spec`, which is not of the first kind. */
-  readonly ofOtherKind?: boolean;
   /** Its ONNX file; null if there is none. */
   readonly file: string | null;
   /** Spread of its measured durations; null if not known. */
@@ -101,14 +97,12 @@ async function modelsOnKinds(
     const what = `no GPUs are of the kind "${kind}": ${hint}`;
     refuse(what, context.placeOf(index, `profiles.${kind}`));
   }
-  const own = await measured(section, context, index, { kindNames });
+  const own = await measured(section, context, index);
   const others: (readonly KindModel[] | null)[] = [];
   for (const { name, device } of kinds) {
     const path = name === null ? undefined : profiles[name];
     if (path !== undefined)
-      others.push(
-        await measured(section, context, index, { path, kindNames: [name!], key: `profiles.${name}` }),
-      );
+      others.push(await measured(section, context, index, { path, key: `profiles.${name}` }));
     // ONNX models have separate profiles for each device.
     else if (section.kind === 'onnx' && ![null, 'simulated', context.device.kind].includes(device))
       others.push(await measured(section, context, index, { device: device! }));
@@ -129,17 +123,13 @@ function specOn(
   measured: readonly KindModel[] | null,
   place: ErrorPlace,
 ): KindModel {
-  const { spec, onKind, ofOtherKind = false } = model;
+  const { spec } = model;
   const own =
     measured?.find((other) => other.spec.name === spec.name) ?? measured?.[measured.length === 1 ? 0 : index];
   if (own !== undefined) return own;
   if (measured !== null) refuse(`${spec.name} is not among the models of profiles.${name}`, place);
-  const ofFile = onKind?.get(name ?? '');
-  if (ofFile !== undefined) return { ...model, spec: ofFile };
-  if (speed !== null && !ofOtherKind) return speed === 1 ? model : scaled(model, speed);
-  const give = onKind === undefined ? `give profiles.${name}` : `add rows for ${name} to its file`;
-  const relative = `${onKind === undefined ? '' : 'give '}${name} a speed relative to the first kind`;
-  const what = `${spec.name} was not measured on ${name}: ${give}${ofOtherKind ? '' : `, or ${relative}`}`;
+  if (speed !== null) return speed === 1 ? model : scaled(model, speed);
+  const what = `${spec.name} was not measured on ${name}: give profiles.${name}, or ${name} a speed relative to the first kind`;
   refuse(what, place);
 }
 
@@ -148,8 +138,6 @@ interface Measurement {
   /** File in place of that of the section, and the key that names it. */
   readonly path?: string;
   readonly key?: string;
-  /** Kinds whose rows of a table count. */
-  readonly kindNames?: readonly string[];
   /** Device whose profile of an ONNX model counts. */
   readonly device?: string;
 }
@@ -158,9 +146,9 @@ async function measured(
   section: ModelsSection,
   context: ModelsContext,
   index: number,
-  { path, key, kindNames = [], device = context.device.kind }: Measurement,
+  { path, key, device = context.device.kind }: Measurement = {},
 ): Promise<KindModel[]> {
-  const { host, warn, cluster, precision } = context;
+  const { host, cluster, precision } = context;
   const { pageBytes } = cluster;
   const fileOf = (written: string) => relativeTo(context.file, written);
   const place = (of: string) => context.placeOf(index, of);
@@ -169,11 +157,7 @@ async function measured(
   switch (section.kind) {
     case 'csv': {
       const given = path ?? section.path;
-      const read = readModelsCsv(fileOf(given), { pageBytes, kindNames, host, warn });
-      return (await named(read, given, 'path')).map(({ base, onKind }) => ({
-        ...unmeasured(base ?? [...onKind.values()][0]!),
-        ...(onKind.size === 0 ? {} : { onKind, ofOtherKind: base === null }),
-      }));
+      return (await named(readModelsCsv(fileOf(given), pageBytes, host), given, 'path')).map(unmeasured);
     }
     case 'profile': {
       const given = path ?? section.path;

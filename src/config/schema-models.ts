@@ -18,7 +18,7 @@ const profilesOf = (what: string) =>
 const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('csv'),
-    path: text(`Models file, CSV. Its columns: ${CSV_COLUMNS}.`),
+    path: text(`Models file, CSV. Its columns: ${CSV_COLUMNS}. Other tables: escapement import profiles.`),
     profiles: profilesOf('Files with the same models'),
   }).describe('Models that were measured, in a table.'),
   section({
