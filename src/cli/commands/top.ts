@@ -1,5 +1,6 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { accessFlags, json, print } from '../common-options.js';
+import { untilStopped } from '../interruption.js';
 import { durationOr, group, toggle, usageError, type ValuesOf, withDefault } from '../options.js';
 import { accessOf } from '../token.js';
 
@@ -21,22 +22,23 @@ export const examples = [
   'top https://10.0.0.1:8002 --ca ca.pem --token-file token',
 ];
 
-/** `escapement top [URL]`: live state of a running controller, full-screen in the terminal. */
+/** `escapement top [URL]`: live state of a running controller. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { url } = args;
   const intervalMs = args.interval / NS_PER_MS;
   if (intervalMs < LEAST_INTERVAL_MS) throw usageError(`--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
   const { token = null, insecure, ...ca } = await accessOf(args);
   const access = { token, trust: { ...ca, rejectUnauthorized: !insecure } };
-  const { stdin, stdout } = process;
-  if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
+  if (args.json || args.once || !process.stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
     const status = await fetchStatus(url, access);
     const { topLines } = await import('../../tools/top/top-text.js');
     return print(args, status, () => `${topLines({ url, status, problem: '' }).join('\n')}\n`);
   }
   const { runTop } = await import('../../tools/top/run-top.js');
-  await runTop({ url, ...access, intervalMs, input: stdin, output: stdout });
+  const quit = new AbortController();
+  void untilStopped().then(() => quit.abort());
+  await runTop({ url, ...access, intervalMs, output: process.stdout, quit: quit.signal });
 }
 
 /** Normalizes to `http://HOST:PORT`; `http://` is optional. Throws `E_USAGE`. */
