@@ -41,7 +41,7 @@ export const loadFlags = {
       'Send requests again, within their SLO, that were answered with 503 (gRPC: UNAVAILABLE) or not at all; counted apart',
     ),
     payload: text(
-      'Real inputs: a .json, .npy or raw file, or a folder of them (or one folder per model), used in turn',
+      'Real inputs: a .json or raw file, or a folder of them (or one folder per model), used in turn',
     ),
   }),
   ...accessFlags,

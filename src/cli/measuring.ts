@@ -28,7 +28,7 @@ export const measuringFlags = {
       'Measure the models of this running server as a client: http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS',
     ),
     payload: text(
-      'Real inputs for --url, one row: a .json, .npy or raw file, or a folder with one per model',
+      'Real inputs for --url, one row: a .json or raw file, or a folder with one per model',
       'random, or texts',
     ),
     weights: size("Bytes of a model's weights, which a client cannot see", 'next to none: it stays loaded'),

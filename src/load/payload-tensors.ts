@@ -2,7 +2,6 @@ import { extname } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { bytesOfJson, parseJson } from '../live/frontend/json.js';
 import { DATATYPES, fitsShape } from '../live/model.js';
-import { parseNpy } from './npy.js';
 import type { PayloadFile } from './payloads.js';
 import { type InputTensor, isDatatype, type Parameter, type TensorDescription } from './tensors.js';
 
@@ -10,9 +9,9 @@ import { type InputTensor, isDatatype, type Parameter, type TensorDescription } 
 type Part = Omit<InputTensor, 'name'> & { readonly name: string | null };
 
 /**
- * Inputs of a request from a file: `.json` is an infer request of the protocol, from which the inputs are taken, `.npy`
- * a NumPy array, anything else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` if they do not
- * fit the model. `inputs`: null if the server does not describe them; then only `.json` works.
+ * Inputs of a request from a file: `.json` is an infer request of the protocol, from which the inputs are taken, anything
+ * else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` if they do not fit the model. `inputs`:
+ * null if the server does not describe them; then only `.json` works.
  */
 export function payloadTensors(
   file: PayloadFile,
@@ -45,15 +44,13 @@ export function payloadTensors(
 }
 
 /** The one input of a model, from a file that is no JSON. */
-function onlyPart({ path, bytes }: PayloadFile, inputs: readonly TensorDescription[]): Part {
+function onlyPart({ bytes }: PayloadFile, inputs: readonly TensorDescription[]): Part {
   const [input] = inputs;
   if (input === undefined || inputs.length > 1)
     throw new Error(
       `the model has ${inputs.length} inputs (${inputs.map(({ name }) => name).join(', ')}): use a .json file`,
     );
-  if (extname(path).toLowerCase() !== '.npy') return rawPart(bytes, input);
-  const { datatype, shape, data } = parseNpy(bytes);
-  return { name: null, datatype, shape, data: Buffer.from(data) };
+  return rawPart(bytes, input);
 }
 
 function jsonParts(text: string): InputTensor[] {
@@ -96,7 +93,7 @@ function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): P
   const size = bytes.length / fixed;
   if (free > 1)
     throw new Error(
-      `input ${name} leaves ${free} sizes open ([${shape.join(',')}]): use a .npy file, which has a shape`,
+      `input ${name} leaves ${free} sizes open ([${shape.join(',')}]): use a .json file, which has a shape`,
     );
   if (free === 0 ? size !== 1 : !Number.isInteger(size) || size < 1)
     throw new Error(

@@ -11,7 +11,6 @@ import type { TensorDescription } from '../../src/load/tensors.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
 import { type GrpcInference, GrpcServer } from './grpc-server.js';
 import { HttpServer, type Inference } from './http-server.js';
-import { npy } from './npy-file.js';
 
 const floats = (...values: number[]) => Buffer.from(new Float32Array(values).buffer);
 const json = (inputs: unknown) => Buffer.from(JSON.stringify({ inputs }));
@@ -23,8 +22,6 @@ describe('payloadTensors', () => {
   const one = (shape: number[], data: Buffer) => [{ name: 'x', datatype: 'FP32', shape, data: [...data] }];
 
   it.each([
-    ['a.npy', npy('<f4', '(2, 3)', floats(1, 2, 3, 4, 5, 6)), [2, 3]],
-    ['one-row.npy', npy('<f4', '(3,)', floats(1, 2, 3)), [1, 3]],
     ['a.bin', floats(1, 2, 3, 4, 5, 6), [2, 3]],
     ['a.JSON', json([{ name: 'x', datatype: 'FP32', shape: [1, 3], data: [1, 2, 3] }]), [1, 3]],
     [
@@ -87,13 +84,17 @@ describe('payloadTensors', () => {
   const two = [...IMAGE, { name: 'y', datatype: 'FP32', shape: [1] }];
   it.each([
     [
-      'a.npy',
-      npy('<f8', '(1, 3)', Buffer.alloc(24)),
+      'a.json',
+      json([{ name: 'x', datatype: 'FP64', shape: [1, 3], data: [1, 2, 3] }]),
       IMAGE,
       'input x of model m is FP32 [-1,3], but the file has FP64 [1,3]',
     ],
-    ['a.npy', npy('<f4', '(4,)', floats(1, 2, 3, 4)), IMAGE, 'the file has FP32 [4]'],
-    ['a.npy', Buffer.from('no'), IMAGE, 'it is not an .npy file'],
+    [
+      'a.json',
+      json([{ name: 'x', datatype: 'FP32', shape: [4], data: [1, 2, 3, 4] }]),
+      IMAGE,
+      'the file has FP32 [4]',
+    ],
     ['a.bin', floats(1, 2), IMAGE, 'a multiple of 12 bytes, but the file has 8'],
     ['a.bin', floats(1), two, 'the model has 2 inputs (x, y): use a .json file'],
     ['a.bin', floats(1), [{ name: 'x', datatype: 'FP32', shape: [-1, -1] }], 'leaves 2 sizes open'],
@@ -152,7 +153,7 @@ describe('payloads over the wire', () => {
   const files = () => {
     const dir = tempDir();
     writeIn(dir, '1.bin', floats(1, 2, 3));
-    writeIn(dir, '2.npy', npy('<f4', '(2, 3)', floats(4, 5, 6, 7, 8, 9)));
+    writeIn(dir, '2.bin', floats(4, 5, 6, 7, 8, 9));
     return readPayloads(dir, ['a', 'b']);
   };
   async function sendThree(url: string): Promise<void> {
