@@ -43,7 +43,7 @@ export async function playLoad(checked: CheckedExperiment, args: LoadArgs): Prom
     const { result, report } = await playing;
     const own = { url: target.name, flags: flagsOf(args), environment: environment() };
     // A generator that lags measures itself.
-    const lines = [...(target.assumed ?? []), ...generatorLines(result)].map((line) => `load: ${line}`);
+    const lines = generatorLines(result).map((line) => `load: ${line}`);
     return { result: { ...result, origin: originOf(own) }, lines, lost: lostText(report, target.name) };
   }).finally(() => target.close());
 }

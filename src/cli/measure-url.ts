@@ -3,15 +3,13 @@ import { NS_PER_MS } from '../base/units.js';
 import { DEFAULT_BATCH_SIZES } from '../live/models/settings.js';
 import { describeServer, listModels } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
-import { assumptions } from '../load/requests.js';
-import { writeErr } from '../text/terminal.js';
 import { measureServed, type ServedMeasurement } from '../tools/profile/measure-served.js';
-import { batchAssumed, measurableModel, servedModel } from '../tools/profile/served-model.js';
+import { measurableModel, servedModel } from '../tools/profile/served-model.js';
 import { servedProfile } from '../tools/profile/served-profile.js';
 import { checkOneFile, chosenSizes, type Measurable, type MeasuringArgs } from './measuring.js';
 import { accessOf } from './token.js';
 
-type UrlArgs = MeasuringArgs & { readonly url: string; readonly quiet: boolean };
+type UrlArgs = MeasuringArgs & { readonly url: string };
 type Trust = Awaited<ReturnType<typeof accessOf>>;
 
 /** Models of the server at `--url`, measured as a client. */
@@ -25,8 +23,6 @@ export async function servedModels(args: UrlArgs): Promise<Measurable[]> {
   const measurable = models.map((model, i) =>
     measurableModel(url, names[i], model, payloads.payloads?.(names[i])),
   );
-  const assumed = assumptions({ models: names, ...payloads }, models, (i) => batchAssumed(measurable[i]));
-  if (!args.quiet) writeErr(assumed.map((line) => `profile measure: ${line}\n`).join(''));
   const loadMs = loadNs === undefined ? null : loadNs / NS_PER_MS;
   return names.map((name, i) => {
     const model = servedModel(name, measurable[i]);

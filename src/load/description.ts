@@ -132,9 +132,9 @@ export function unknownModel(model: string, known: readonly string[] | null): Es
 }
 
 /** Names of models in a sentence, truncated to the first ones. */
-export function someOf(names: readonly string[], most = MOST_NAMES): string {
-  const more = names.length > most ? ` and ${names.length - most} more` : '';
-  return names.slice(0, most).map(plainLine).join(', ') + more;
+function someOf(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  return names.slice(0, MOST_NAMES).map(plainLine).join(', ') + more;
 }
 
 /**

@@ -29,7 +29,7 @@ import {
   softwareText,
 } from './description.js';
 import { noAnswer, plainLine, type Reply } from './reply.js';
-import { assumptions, joined, oncePerData, type RequestSpec, requestEncoder } from './requests.js';
+import { joined, oncePerData, type RequestSpec, requestEncoder } from './requests.js';
 import {
   afterPause,
   type Done,
@@ -178,7 +178,7 @@ export function openGrpcTarget(url: URL, options: TargetOptions, { models }: Ser
     body: joined([encodeInfer(headOf(spec)), ...spec.tensors.map(rawData)]),
     metadata: metadataOf(options, spec.tenant),
   }));
-  return new GrpcTarget(name, assumptions(options, models), url, options, encode);
+  return new GrpcTarget(name, url, options, encode);
 }
 
 class GrpcTarget implements LoadTarget {
@@ -190,7 +190,6 @@ class GrpcTarget implements LoadTarget {
 
   constructor(
     readonly name: string,
-    readonly assumed: readonly string[],
     url: URL,
     private readonly options: TargetOptions,
     private readonly encode: (request: LoadRequest) => GrpcMessage,

@@ -20,7 +20,7 @@ import {
   softwareText,
 } from './description.js';
 import { httpMessage, noAnswer, plainLine, type Reply } from './reply.js';
-import { assumptions, bytesOf, joined, oncePerData, type RequestSpec, requestEncoder } from './requests.js';
+import { bytesOf, joined, oncePerData, type RequestSpec, requestEncoder } from './requests.js';
 import {
   afterPause,
   type Done,
@@ -218,7 +218,7 @@ export function openHttpTarget(
       body: joined(pieces) as Dispatcher.DispatchOptions['body'] & object,
     };
   });
-  return new HttpTarget(base, assumptions(options, models), options, encode);
+  return new HttpTarget(base, options, encode);
 }
 
 class HttpTarget implements LoadTarget {
@@ -230,7 +230,6 @@ class HttpTarget implements LoadTarget {
 
   constructor(
     private readonly base: URL,
-    readonly assumed: readonly string[],
     private readonly options: TargetOptions,
     private readonly encode: (request: LoadRequest) => HttpMessage,
   ) {

@@ -1,9 +1,8 @@
 import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 import { NS_PER_MS } from '../base/units.js';
-import { lengthFor, type ModelDescription, someOf } from './description.js';
+import { lengthFor, type ModelDescription } from './description.js';
 import { payloadTensors } from './payload-tensors.js';
-import { plainLine } from './reply.js';
 import type { LoadRequest, TargetOptions } from './target.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
@@ -112,36 +111,4 @@ function repeated(tensor: InputTensor, times: number): InputTensor {
   const [rows = 1, ...row] = tensor.shape;
   const data = Buffer.concat(Array.from({ length: times }, () => tensor.data));
   return { ...tensor, shape: [rows * times, ...row], data };
-}
-
-/** Largest number of models named in a line. */
-const MOST_NAMES = 3;
-
-/**
- * Assumptions that requests make where the server says nothing, for people: one line for all models with the same ones.
- * `further`: those of one model, in addition to the general ones.
- */
-export function assumptions(
-  { models, payloads }: Pick<TargetOptions, 'models' | 'payloads'>,
-  descriptions: readonly ModelDescription[],
-  further: (model: number) => readonly string[] = () => [],
-): string[] {
-  const texts = descriptions.map((each, i) =>
-    [...assumedOf(each, payloads !== undefined), ...further(i)].join('; '),
-  );
-  return [...new Set(texts.filter((text) => text !== ''))].map((text) => {
-    const names = models.filter((_, i) => texts[i] === text);
-    return `assumed for model${names.length === 1 ? '' : 's'} ${someOf(names, MOST_NAMES)}: ${text}`;
-  });
-}
-
-function assumedOf({ version, inputs, lengths }: ModelDescription, hasPayloads: boolean): string[] {
-  const random = hasPayloads ? [] : (inputs ?? []);
-  const open = random.some(({ shape }) => shape.some((size, i) => i > 0 && size < 0));
-  return [
-    ...(version === undefined ? [] : [`version ${plainLine(version)}, the newest listed`]),
-    ...(inputs === null ? ['inputs as in --payload'] : []),
-    ...(open && lengths === undefined ? ['1, or the length of a request, for sizes left open'] : []),
-    ...(random.some(({ datatype }) => datatype === 'BYTES') ? ['texts of 8 words for BYTES'] : []),
-  ];
 }

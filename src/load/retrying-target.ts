@@ -34,7 +34,6 @@ export function retrying(target: LoadTarget): LoadTarget {
   };
   return {
     name: target.name,
-    assumed: target.assumed ?? [],
     retries,
     get waited() {
       return target.waited;

@@ -37,8 +37,6 @@ interface Senders {
 export interface LoadTarget {
   /** Its address, for people. */
   readonly name: string;
-  /** Assumptions about the server, as lines for people; absent if there are none. */
-  readonly assumed?: readonly string[];
   /** Number of requests that waited for a free connection. */
   readonly waited: number;
   /** Retries; absent if none are made. */

@@ -42,7 +42,7 @@ export function measurableModel(
   if (another !== undefined) throw wrong(`a model is measured with one file, and ${name} has several`);
   const tensors = payloadTensors(file, name, inputs);
   const { lengths: _, ...rest } = description;
-  // An undescribed input with one row is assumed to be a batch.
+  // An undescribed input with one row is taken for a batch.
   const batched =
     inputs === null ? tensors.every(({ shape }) => shape[0] === 1) : isBatched({ ...rest, inputs });
   const tall = tensors.find(({ shape }) => batched && shape[0] !== 1);
@@ -53,11 +53,6 @@ export function measurableModel(
     ...rest,
     inputs: tensors.map(({ name, datatype, shape }) => ({ name, datatype, shape: shapeOf(shape) })),
   };
-}
-
-/** Assumptions of a measurement where the server says nothing. */
-export function batchAssumed(model: MeasurableModel): string[] {
-  return isBatched(model) && model.maxBatch === undefined ? ['the first dimension for the batch'] : [];
 }
 
 /**
