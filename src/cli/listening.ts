@@ -1,43 +1,29 @@
 import { existsSync } from 'node:fs';
-import { connect, createServer, isIPv6 } from 'node:net';
+import { connect, isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { formatAddress } from '../live/wire/address.js';
 import { usageError } from './options.js';
 
-/** Systems may reserve ports below this for administrators. */
-const FIRST_FREE_PORT = 1024;
 /** A listener on this machine accepts a connection at once. */
 const CONNECT_MS = 1000;
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 /**
- * Throws `E_LISTEN` if one of the ports given by flags is unavailable, before long work begins. Null: not wanted. Opens
- * none of them if possible: a client that waits for the server to come back would connect, and be cut off. Remaining
- * problems show when the port is opened.
+ * Throws `E_LISTEN` if something listens on one of the ports given by flags, before long work begins. Null: not wanted.
+ * Opens none of them: a client that waits for the server to come back would connect, and be cut off. Other problems show
+ * when the port is opened.
  */
 export async function checkPorts(
   host: string,
   ports: Readonly<Record<string, number | null>>,
 ): Promise<void> {
-  const wanted = Object.entries(ports).flatMap(([flag, port]) => (port === null ? [] : [{ flag, port }]));
-  for (const [i, { flag, port }] of wanted.entries()) {
-    const other = wanted.slice(0, i).find((each) => port !== 0 && each.port === port);
-    if (other !== undefined)
-      throw new EscapementError('E_LISTEN', `--${flag} ${port}: --${other.flag} has the same port`);
-  }
-  for (const { flag, port } of wanted) {
-    const isFree = port < FIRST_FREE_PORT || !(await takesConnections(host, port));
-    // The address itself may be wrong, regardless of the port.
-    const problem = isFree ? await listenProblem(host, port < FIRST_FREE_PORT ? port : 0) : IN_USE;
-    if (problem === null) continue;
-    const hint = problem.code === IN_USE.code ? '; end what listens there, or choose another port' : '';
-    const what = `cannot listen on ${formatAddress(host, port)}: ${problem.message}${hint}`;
+  for (const [flag, port] of Object.entries(ports)) {
+    if (port === null || port === 0 || !(await takesConnections(host, port))) continue;
+    const what = `cannot listen on ${formatAddress(host, port)}: address already in use; end what listens there, or choose another port`;
     throw new EscapementError('E_LISTEN', what, { flag: `--${flag} ${port}` });
   }
 }
-
-const IN_USE = { code: 'EADDRINUSE', message: 'address already in use' };
 
 /** True if something listens there. */
 function takesConnections(host: string, port: number): Promise<boolean> {
@@ -58,14 +44,6 @@ function takesConnections(host: string, port: number): Promise<boolean> {
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host;
-}
-
-/** Error of briefly listening there; null on success. */
-function listenProblem(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
-  return new Promise((resolve) => {
-    const server = createServer().once('error', resolve);
-    server.listen(port, host, () => server.close(() => resolve(null)));
-  });
 }
 
 /** Parses `[HOST:]PORT` of `--listen`; `byDefault` is the host if none is named. Throws `E_USAGE`. */

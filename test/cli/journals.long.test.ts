@@ -45,17 +45,13 @@ describe('a journal whose server is killed and started again', () => {
     );
     expect(await replay(journal)).toMatchObject({
       ...{ truncated: true, recordedDigest: null, requests: 5, unanswered: 0 },
-      journals: [journal, second],
     });
     const { digest, recordedDigest, ...whole } = await replay(second);
-    expect(whole).toMatchObject({ truncated: false, requests: 3, journals: [journal, second] });
+    expect(whole).toMatchObject({ truncated: false, requests: 3 });
     expect(digest).toBe(recordedDigest);
 
     const text = await runCli(['replay', journal, '--late', '--request', '4']);
     expect(text.status).toBe(0);
-    expect(text.stdout).toContain(
-      `2 journals, oldest first: ${[name, name.replace('log', 'log.1')].join(', ')}`,
-    );
     expect(text.stdout).toMatch(/^recorded +none: the journal is incomplete, /m);
     expect(text.stdout).toContain('every request was answered within its SLO');
     expect(text.stdout).toContain('\nrequest 4 for tiny, ');
@@ -97,11 +93,7 @@ it('--journal-keep deletes old journals, and the log says which', async () => {
     { journal, bytes: 100_000 },
     { journal: `${journal}.1`, bytes: 100_000 },
   ]);
-  const gone = await runCli(['replay', journal]);
-  expect(gone.status).toBe(20);
-  expect(gone.stderr).toBe(
-    `escapement: E_FILE_MISSING: ${journal}: no such file; found 2 journals, oldest first: log.2, log.3\n`,
-  );
+  expect((await runCli(['replay', journal])).status).toBe(20);
 });
 
 it('a full disk ends the journal with one line in the log, and not the server', async ({ skip }) => {

@@ -20,13 +20,6 @@ export function numberedFiles(name: string): NumberedFile[] {
     .sort((a, b) => a.number - b.number);
 }
 
-/** Base name of a numbered file: `run.journal` for `run.journal.3`. Null: it has no number. */
-export function nameWithoutNumber(path: string): string | null {
-  const { stem, ending } = split(basename(path));
-  const name = /^(.+)\.[1-9]\d*$/.exec(stem)?.[1];
-  return name === undefined ? null : join(dirname(path), name + ending);
-}
-
 /**
  * Creates and opens the next file of a name, after all existing ones. No other process gets the same one. A pipe or a
  * device is opened as it is. Throws the system's error.

@@ -1,6 +1,4 @@
-import { basename, normalize } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import type { PolicyChoice } from '../../config/schema-policy.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
@@ -41,8 +39,6 @@ export const notes = 'Exit code 47: the replay diverged from the recorded run.';
 
 type Args = ValuesOf<typeof flags>;
 
-/** Largest number of journals of the same name that are listed. */
-const MOST_NAMES = 6;
 /** From this value on, the time until the scheduler received a request gets a column. */
 const WORTH_NS = NS_PER_MS;
 const DECODING_NOTE =
@@ -55,14 +51,13 @@ export async function handler(args: Args): Promise<void> {
   const { loadPluginFiles } = await import('../../config/plugins.js');
   const { replayJournal } = await import('../../live/journal/replay.js');
   const { file, request } = args;
-  const journals = journalsOf(file);
   const recorder = request === undefined ? null : new FlightRecorder(request);
   const plugins = await loadPluginFiles(args.plugin, ON_DISK);
   let header!: JournalHeader;
   const isListed = args.late || filterOf(args) !== undefined;
   const outcomes = new OutcomeList(isListed ? args.limit : 0, args);
   const watchers = [outcomes, ...(recorder === null ? [] : [recorder])];
-  const replaying = replayJournal(file, {
+  const replay = await replayJournal(file, {
     createPolicy: (recorded, context) => {
       header = recorded;
       const { classes = [], tenants = [] } = recorded;
@@ -74,7 +69,6 @@ export async function handler(args: Args): Promise<void> {
     observer: fanOut(watchers),
     watchers,
   });
-  const replay = await orOthers(replaying, file, journals);
   const flight = recorder?.flight ?? null;
   refuseUnknown('model', args, [...outcomes.models]);
   if (request !== undefined && flight === null) {
@@ -84,14 +78,14 @@ export async function handler(args: Args): Promise<void> {
   if (args.json) {
     const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
     const facts = {
-      ...{ ...replay, journals, outcomes: Object.fromEntries(counts), failures: outcomes.failures },
+      ...{ ...replay, outcomes: Object.fromEntries(counts), failures: outcomes.failures },
       ...(header.tenants === undefined ? {} : { tenants: outcomes.tenants }),
       ...(isListed ? { late: outcomes.missed } : {}),
       ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
     };
     writeOut(`${JSON.stringify(facts)}\n`);
   } else {
-    writeOut(replayText(file, journals, header, replay, outcomes));
+    writeOut(replayText(file, header, replay, outcomes));
     if (isListed) writeOut(lateText(args, outcomes));
     if (flight !== null) writeOut(`\n${flightText(flight)}`);
   }
@@ -116,13 +110,7 @@ function recordedPolicy(
   return { kind, options, plugin: own };
 }
 
-function replayText(
-  path: string,
-  journals: readonly string[],
-  header: JournalHeader,
-  replay: Replay,
-  outcomes: OutcomeList,
-): string {
+function replayText(path: string, header: JournalHeader, replay: Replay, outcomes: OutcomeList): string {
   const { policy, gpus, admission } = header;
   const { digest, recordedDigest } = replay;
   const recorded =
@@ -131,7 +119,6 @@ function replayText(
       : `${recordedDigest}, ${recordedDigest === digest ? 'the same' : 'DIFFERENT'}`;
   return table([
     ['journal', path],
-    ...(journals.length < 2 ? [] : [['one of', listed(journals)]]),
     ['cluster', `${plural(gpus, 'GPU')}, ${plural(replay.models, 'model')}, ${header.pages} pages`],
     ['policy', admission === 'none' ? policy.kind : `${policy.kind}, admission by prediction`],
     ['length', `${rounded(replay.endNs / NS_PER_S, 3)} s, ${replay.steps} steps`],
@@ -149,28 +136,6 @@ function replayText(
     ['digest', digest],
     ['recorded', recorded],
   ]);
-}
-
-/** All journals of the same name, oldest first. */
-function journalsOf(path: string): string[] {
-  const own = numberedFiles(path);
-  const all = own.length > 1 ? own : numberedFiles(nameWithoutNumber(path) ?? path);
-  return all.map((file) => file.path);
-}
-
-function listed(journals: readonly string[]): string {
-  const names = journals.map((path) => basename(path));
-  const few = names.length <= MOST_NAMES ? names : [...names.slice(0, 2), '…', ...names.slice(-2)];
-  return `${names.length} journals, oldest first: ${few.join(', ')}`;
-}
-
-/** Adds the names of existing journals to the error for a missing one. */
-function orOthers<T>(work: Promise<T>, path: string, journals: readonly string[]): Promise<T> {
-  return work.catch((error: unknown) => {
-    const isMissing = error instanceof EscapementError && error.code === 'E_FILE_MISSING';
-    if (!isMissing || journals.length === 0 || journals.includes(normalize(path))) throw error;
-    throw new EscapementError('E_FILE_MISSING', `no such file; found ${listed(journals)}`, { file: path });
-  });
 }
 
 function lateText({ file, ...args }: Args, { missed, missedCount }: OutcomeList): string {

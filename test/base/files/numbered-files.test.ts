@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createNumbered, nameWithoutNumber, numberedFiles } from '../../../src/base/files/numbered-files.js';
+import { createNumbered, numberedFiles } from '../../../src/base/files/numbered-files.js';
 import { tempDir, writeIn } from '../../cli/run-cli.js';
 
 describe('createNumbered', () => {
@@ -63,12 +63,6 @@ describe('numberedFiles', () => {
   it('finds nothing in a folder that does not exist', () => {
     expect(numberedFiles('/nowhere/log')).toEqual([]);
   });
-});
-
-it('nameWithoutNumber undoes a number', () => {
-  expect(nameWithoutNumber('a/run.journal.12')).toBe('a/run.journal');
-  expect(nameWithoutNumber('a/run.journal.12.gz')).toBe('a/run.journal.gz');
-  expect(nameWithoutNumber('a.1/run.journal')).toBeNull();
 });
 
 it('no two processes get the same file', async () => {
