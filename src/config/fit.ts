@@ -78,7 +78,7 @@ export function estimatedWeightsBytes(firstNs: number): number {
 }
 
 /** Latencies by batch size, ascending. */
-export type Sizes = readonly (readonly [batch: number, ns: number])[];
+type Sizes = readonly (readonly [batch: number, ns: number])[];
 
 /**
  * Latency at batch 1: measured, or on the straight line through the two smallest batches, but no less than a request's
