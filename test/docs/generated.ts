@@ -8,7 +8,7 @@ import type { JsonSchema } from '../json-schema.js';
 import { markdownTable } from './markdown.js';
 
 /** Lines from which on a group of flags is shown for the first command that has it only. */
-const LONG_GROUP = 6;
+const LONG_GROUP = 2;
 
 /** Pages that follow from the code as a whole. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
@@ -28,7 +28,7 @@ export const COMMAND_TABLE = markdownTable(
   ]),
 );
 
-/** Help is shown without the flags of every command, and a long group of flags once. */
+/** Help is shown without the flags of every command, and a group of flags once. */
 async function flagsPage(): Promise<string> {
   const sections: string[] = [];
   const shown = new Map<string, string>();
@@ -51,7 +51,7 @@ async function flagsPage(): Promise<string> {
   return `# Flags
 
 The help of every command, as \`escapement COMMAND --help\` prints it, without \`--version\` and \`--help\`, which all have, and with each
-long group of flags once.
+group of flags once.
 
 ${sections.join('\n')}`;
 }
@@ -131,10 +131,22 @@ function alike(rows: string[][]): string[][] {
   return [...groups.values()].map(([[i, row], ...others]) => (others.length > 0 ? row : rows[i]!));
 }
 
-/** A row for each field that holds a value, objects and lists opened; items of lists without what `known` has, too. */
-function fieldRows(schema: JsonSchema, path: string, known: JsonSchema['properties']): string[][] {
+/**
+ * A row for each field that holds a value, objects and lists opened; items of lists without what `known` has, too. An
+ * object with the same fields as an earlier one of `opened` refers to it.
+ */
+function fieldRows(
+  schema: JsonSchema,
+  path: string,
+  known: JsonSchema['properties'],
+  opened = new Map<string, string>(),
+): string[][] {
   const { properties, items, additionalProperties: others, description = '' } = schema;
   const name = path.replace(/^\./, '');
+  const fields = JSON.stringify(properties);
+  const same = path.endsWith('[]') || properties === undefined ? undefined : opened.get(fields);
+  if (same !== undefined) return [[`\`${name}\``, `like \`${same}\``, escaped(description)]];
+  if (properties !== undefined) opened.set(fields, name);
   const own =
     description === '' || path === '' ? [] : [[`\`${name}\``, typeOf(schema), escaped(description)]];
   if (properties !== undefined)
@@ -143,12 +155,12 @@ function fieldRows(schema: JsonSchema, path: string, known: JsonSchema['properti
       ...Object.entries(properties).flatMap(([key, field]) =>
         path.endsWith('[]') && JSON.stringify(field) === JSON.stringify(known?.[key])
           ? []
-          : fieldRows(field, `${path}.${key}`, path === '' ? properties : known),
+          : fieldRows(field, `${path}.${key}`, path === '' ? properties : known, opened),
       ),
     ];
-  if (items?.properties !== undefined) return [...own, ...fieldRows(items, `${path}[]`, known)];
+  if (items?.properties !== undefined) return [...own, ...fieldRows(items, `${path}[]`, known, opened)];
   if (typeof others === 'object' && others.properties !== undefined)
-    return [...own, ...fieldRows(others, `${path}.*`, known)];
+    return [...own, ...fieldRows(others, `${path}.*`, known, opened)];
   return own.length > 0 ? own : [[`\`${name}\``, typeOf(schema), '']];
 }
 
