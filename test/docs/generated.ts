@@ -64,39 +64,31 @@ function keysPage(): string {
   const parts = [
     `# Keys of the experiment file
 
-Every key that a file, \`--set\` and \`--vary\` can give, as \`escapement keys\` prints them. Sections with kinds have a table of the
-keys of every kind, and one for each kind. [Experiment files](experiment-files.md) explains the sections and how values are written.`,
+Every key that a file, \`--set\` and \`--vary\` can give, as \`escapement keys\` prints them. Sections with kinds say which
+of them have a key. [Experiment files](experiment-files.md) explains the sections and how values are written.`,
     '## Top level',
     keyTable(single),
   ];
   for (const [section, keys] of sections) {
     if (keys.length === 1 && single.includes(keys[0] as KeyDescription)) continue;
     parts.push(`## ${section}`);
-    const kinds = groupBy(keys, ({ kind }) => kind);
-    if (kinds.size > 1) parts.push(`Kinds: ${[...kinds.keys()].map((kind) => `\`${kind}\``).join(', ')}.`);
-    const ofEveryKind = [...groupBy(keys, ({ kind: _, ...key }) => JSON.stringify(key)).values()].filter(
-      (same) => same.length === kinds.size,
-    );
-    if (ofEveryKind.length > 0) parts.push(keyTable(ofEveryKind.map(([key]) => key as KeyDescription)));
-    const tables = groupBy([...kinds], ([, own]) =>
-      keyTable(own.filter((key) => !ofEveryKind.some((same) => same.includes(key)))),
-    );
-    for (const [table, alike] of tables)
-      if (table !== keyTable([]))
-        parts.push(`### ${section}: ${alike.map(([kind]) => kind).join(', ')}`, table);
+    const kinds = [...new Set(keys.map(({ kind }) => kind))];
+    if (kinds.length > 1) parts.push(`Kinds: ${kinds.map((kind) => `\`${kind}\``).join(', ')}.`);
+    parts.push(keyTable(keys));
   }
   return `${parts.join('\n\n')}\n`;
 }
 
+/** A row for each key; one that is alike in several kinds has them in a column. */
 function keyTable(keys: readonly KeyDescription[]): string {
-  return markdownTable(
-    ['key', 'default', 'meaning'],
-    keys.map(({ key, default: byDefault, required, description }) => [
-      `\`${key}\``,
-      required ? 'required' : byDefault === undefined ? '' : `\`${byDefault}\``,
-      escaped(description),
-    ]),
-  );
+  const kinds = new Set(keys.map(({ kind }) => kind));
+  const rows = [...groupBy(keys, ({ kind: _, ...key }) => JSON.stringify(key)).values()].map((same) => {
+    const [{ key, default: byDefault, required, description }] = same as [KeyDescription];
+    const of = same.length === kinds.size ? 'all' : same.map(({ kind }) => kind).join(', ');
+    const usual = required ? 'required' : byDefault === undefined ? '' : `\`${byDefault}\``;
+    return [`\`${key}\``, ...(kinds.size > 1 ? [of] : []), usual, escaped(description)];
+  });
+  return markdownTable(['key', ...(kinds.size > 1 ? ['kinds'] : []), 'default', 'meaning'], rows);
 }
 
 function jsonPage(): string {
