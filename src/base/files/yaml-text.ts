@@ -54,6 +54,10 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
       // A name such as 1.10, not a number.
       if (isScalar(key) && typeof key.value !== 'string') key.value = key.source ?? '';
     },
+    Scalar(_, scalar) {
+      // A name such as 0012, not twelve.
+      if (typeof scalar.value === 'number' && /^0\d/.test(scalar.source ?? '')) scalar.value = scalar.source;
+    },
     Alias(_, alias, path) {
       const target = alias.resolve(document);
       const around = path.filter((node) => !isPair(node));
