@@ -57,4 +57,8 @@ export interface CellText {
   readonly strong?: boolean;
   /** Ties with the strong one. */
   readonly underlined?: boolean;
+  /** On a page, in place of the text. */
+  readonly links?: readonly { readonly text: string; readonly href: string }[];
+  /** Name on a page for links to it. */
+  readonly id?: string;
 }

@@ -1,12 +1,12 @@
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { writeWhole } from '../../base/files/output-file.js';
+import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
 import { plural } from '../../text/words.js';
 import type { CellRuns } from '../cell-runs.js';
 import { cellFlags, ciFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { choice, group, list, text, textOr, type ValuesOf } from '../options.js';
-import { checkCiFiles } from '../output-flags.js';
+import { checkCiFiles, checkOutputFlags } from '../output-flags.js';
 import { packageVersion } from '../version.js';
 
 export const flags = {
@@ -32,6 +32,7 @@ export const flags = {
   ...cellFlags(),
   ...group('Output', {
     json,
+    html: text('Also run what-ifs of the answer, and write a page for the decision to this file'),
     out: text('Write plan.json and plan.html to this folder; an interrupted plan resumes there'),
     quiet,
   }),
@@ -60,8 +61,10 @@ const VALUES_PER_ROUND = 3;
 
 /** `escapement plan FILE`: fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
 export async function handler(args: Args): Promise<void> {
-  const { out } = args;
+  const { out, html } = args;
   checkCiFiles(args);
+  checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
+  if (html !== undefined) checkWritable(html);
   const { casesJson, writeCiFiles } = await import('../thresholds.js');
   const { runCells } = await import('../cell-runs.js');
   const { answerLines, planCases, planText } = await import('../../run/plan/text.js');
@@ -72,10 +75,16 @@ export async function handler(args: Args): Promise<void> {
   let report = '';
   if (out !== undefined) {
     writeWhole(join(out, 'plan.json'), `${JSON.stringify(plan)}\n`);
+  }
+  for (const page of [
+    ...(out === undefined ? [] : [join(out, 'plan.html')]),
+    ...(html === undefined ? [] : [html]),
+  ]) {
     // Chart libraries take half a second to load.
     const { planPage } = await import('../../run/plan/page.js');
-    writeWhole(join(out, 'plan.html'), await planPage(plan));
-    report = `report: ${join(out, 'plan.html')}\n`;
+    const cells = out === undefined ? null : relative(dirname(page), join(out, 'cells'));
+    writeWhole(page, await planPage(plan, cells));
+    report = `report: ${page}\n`;
   }
   print(args, { ...plan, ...casesJson(cases) }, () => planText(plan) + report);
   if (plan.answer !== null) return;
@@ -89,7 +98,7 @@ async function search(args: Args, runs: CellRuns): Promise<Plan> {
   const question = {
     ...{ file, over, seeds, fresh, targets: args.target, overrides: args.set, outDir: args.out },
     ...{ openRunner: runs.openRunner, version: packageVersion() },
-    survives: args.survive !== undefined,
+    ...{ survives: args.survive !== undefined, asksWhatIf: args.html !== undefined },
     onRun: (reused: boolean) => {
       runs.count({ status: 'done', reused });
       runs.show(plural(runs.known, 'run'));

@@ -56,5 +56,6 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
   --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
   .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
-  .scripted .hint { display: none; } h2 { break-after: avoid; } }
+  .scripted .hint { display: none; } h2 { break-after: avoid; margin: 18px 0 6px; font-size: 13pt; } h1 { font-size: 20pt; }
+  header p, section p { margin: 4px 0; } section:has(> figure) { break-before: page; } }
 `;

@@ -48,6 +48,9 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
         return unreachable === undefined ? meets : 'never';
       },
     });
+    // The page for the decision shows larger choices as well.
+    if (request.asksWhatIf && found.answer !== null && found.answer + 1 < space.size)
+      await prober.judge(found.answer + 1);
     const tried = (await prober.tried()).map(([index, one]) => triedFleet(one, space, index));
     const chosen = tried.find(({ value }) => found.answer !== null && value === space.text(found.answer));
     const ofSearch = [

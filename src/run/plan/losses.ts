@@ -13,7 +13,9 @@ export type WhatIf = Pick<Case, 'name' | 'overrides'>;
 /** Keys as written, valid since an experiment was built of them. */
 export interface Written {
   readonly traffic?: { readonly factor?: string | number; readonly models?: Record<string, string | number> };
+  readonly policy?: object;
   readonly cluster?: {
+    readonly gpus?: number | readonly { readonly kind: string; readonly count?: number }[];
     readonly gpuClock?: readonly { readonly factor: number }[];
     readonly failures?: readonly object[];
   };

@@ -4,7 +4,7 @@ import { planCharts } from './charts.js';
 import type { Plan } from './plan-result.js';
 import { planDocument } from './text.js';
 
-/** A plan as one HTML document. */
-export async function planPage(plan: Plan): Promise<string> {
-  return documentPage(planDocument(plan), await drawCharts(planCharts(plan)));
+/** A plan as one HTML document; `cells` as for `planDocument`. */
+export async function planPage(plan: Plan, cells: string | null = null): Promise<string> {
+  return documentPage(planDocument(plan, cells), await drawCharts(planCharts(plan)));
 }

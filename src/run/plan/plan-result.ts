@@ -27,6 +27,8 @@ interface PlanFacts {
   readonly closest: string | null;
   /** Caveats about the answer. One line each. */
   readonly notes: readonly string[];
+  /** The answer in scenarios; absent unless asked for, and without an answer. */
+  readonly whatIfs?: WhatIfs;
 }
 
 /** A plan for the best value of one key. */
@@ -157,6 +159,10 @@ export interface WhatIfs {
   readonly scenarios: readonly Scenario[];
   /** Null without targets. */
   readonly headroom: Headroom | null;
+  /** The GPUs and the policy, as a part of an experiment file. */
+  readonly setup: string;
+  /** Assumptions of all runs, by what they are about. */
+  readonly assumed: readonly (readonly [string, string])[];
 }
 
 /** Factor of the traffic up to which the targets hold. */

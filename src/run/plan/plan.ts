@@ -14,12 +14,13 @@ import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
 import { planNotes, searchNotes, trafficNotes } from './notes.js';
 import { type Candidates, type Lattice, latticeOf, type Over, parseOver, valuesOf } from './over.js';
-import { closestOf, type KeyPlan, type Tried } from './plan-result.js';
+import { closestOf, type KeyPlan, type Plan, type Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference } from './preference.js';
 import { endsOf, openPlanStore, Prober } from './prober.js';
 import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
 import { headlineOf } from './text.js';
+import { checkedScenarios, runWhatIfs } from './what-ifs.js';
 
 /** Inputs common to all plans. */
 export interface PlanRequest {
@@ -34,6 +35,8 @@ export interface PlanRequest {
   readonly overrides: readonly string[];
   /** True: targets must also hold after the loss of any one GPU. */
   readonly survives: boolean;
+  /** True: the answer is also run in scenarios. */
+  readonly asksWhatIf: boolean;
   /** Folder for finished runs, so that an interrupted plan can continue; undefined: not kept. */
   readonly outDir: string | undefined;
   readonly openRunner: OpenRunner;
@@ -68,26 +71,43 @@ export async function readQuestion(
 }
 
 /** Checks the ends of the range, and searches with a prober of the candidates. */
-export async function probing<T>(
+export async function probing<Found extends Plan>(
   request: PlanRequest,
   { source, targets, seeds }: PlanQuestion,
   candidates: Candidates,
   choices: number,
-  find: (prober: Prober, ends: readonly Experiment[]) => Promise<T>,
-): Promise<T> {
-  const { overrides, survives, version, onRun } = request;
+  find: (prober: Prober, ends: readonly Experiment[]) => Promise<Found>,
+): Promise<Found> {
+  const { overrides, survives, asksWhatIf, version, onRun } = request;
   const options = { source, overrides, survives, candidates, seeds, targets, version, onRun };
   const ends = await endsOf(options);
   if (survives) checkSurvival(ends);
+  const withCandidate = (index: number) => [
+    ...overrides,
+    ...candidates.settings(index).map(({ key, value }) => `${key}=${value}`),
+  ];
+  if (asksWhatIf) await checkedScenarios(source, withCandidate(candidates.ends.at(-1)!));
   refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
     request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
-    return await find(new Prober(options, { runner, store, reach: new Reach(targets, ends[0]!) }), ends);
+    const means = { runner, store, reach: new Reach(targets, ends[0]!) };
+    const found = await find(new Prober(options, means), ends);
+    if (!asksWhatIf || found.answer === null) return found;
+    const answer = indices(candidates).find((index) => candidates.text(index) === found.answer)!;
+    const { candidates: _, survives: __, ...others } = options;
+    return {
+      ...found,
+      whatIfs: await runWhatIfs({ ...others, overrides: withCandidate(answer) }, means),
+    };
   } finally {
     await runner.close();
   }
+}
+
+function indices({ size }: Candidates): number[] {
+  return Array.from({ length: size }, (_, index) => index);
 }
 
 /** Throws `E_USAGE` for clusters that no loss of a GPU leaves, or whose number of GPUs is not fixed. */

@@ -5,17 +5,16 @@ import { readExperimentSource } from '../../config/load.js';
 import { partNames } from '../../config/part-names.js';
 import { refuseUnknownParts, type Threshold } from '../../record/threshold.js';
 import { documentText } from '../../report/terminal/document-text.js';
-import { listed } from '../../text/words.js';
 import { seedChanges } from '../random-streams.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
 import type { PlanRequest } from './plan.js';
-import type { Headroom, WhatIfs } from './plan-result.js';
+import type { WhatIfs } from './plan-result.js';
 import { openPlanStore } from './prober.js';
 import { Reach } from './reach.js';
 import { scenarioTable } from './table.js';
 import { checkedScenarios, runWhatIfs } from './what-ifs.js';
-import { intervalsOf } from './words.js';
+import { headroomText, intervalsOf } from './words.js';
 
 /** An experiment in its scenarios, as `scenarios --json` prints it. Does not depend on the number of threads. */
 export interface ScenarioResults extends WhatIfs {
@@ -33,7 +32,7 @@ export interface ScenarioResults extends WhatIfs {
 
 /** Runs an experiment in its scenarios. Throws errors of the experiment and the flags. */
 export async function runScenarios(
-  request: Omit<PlanRequest, 'over' | 'survives'>,
+  request: Omit<PlanRequest, 'over' | 'survives' | 'asksWhatIf'>,
 ): Promise<ScenarioResults> {
   const { overrides, version, onRun } = request;
   const targets = request.targets.map(parseTarget);
@@ -67,17 +66,6 @@ export function scenariosText({ policy, scenarios, headroom, ...rest }: Scenario
     { table: scenarioTable(rest.targets, scenarios) },
   ];
   return documentText({ kind: '', title: first, lead, sections: [{ title: '', blocks }] });
-}
-
-/** `attainment>=99% holds up to 1.24 times the traffic, and no longer at 1.26 times`. */
-function headroomText(targets: readonly Threshold[], { holds, misses, tried }: Headroom): string {
-  const wanted = listed(targets.map(({ text }) => text));
-  const verb = targets.length > 1 ? 'hold' : 'holds';
-  if (holds === null)
-    return `${wanted} ${verb} at none of the factors tried, down to ${misses} times the traffic`;
-  const end =
-    misses === null ? `, the most of ${tried.length} factors tried` : `, and no longer at ${misses} times`;
-  return `${wanted} ${verb} up to ${holds} times the traffic${end}`;
 }
 
 /** Throws `E_THRESHOLD` if targets hold with no factor of the traffic. */

@@ -1,4 +1,3 @@
-import { priceText } from '../../report/cost-text.js';
 import type { Document, Section } from '../../report/document.js';
 import { experimentToRun } from '../../report/pages/blocks.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
@@ -7,6 +6,7 @@ import { documentText } from '../../report/terminal/document-text.js';
 import type { ThresholdCase } from '../../report/thresholds/cases.js';
 import { thresholdLines } from '../../report/thresholds/text.js';
 import { capital, listed, plural } from '../../text/words.js';
+import { Decision } from './decision.js';
 import { written } from './over.js';
 import {
   type FleetPlan,
@@ -21,11 +21,20 @@ import {
 } from './plan-result.js';
 import { isLeast } from './preference.js';
 import { triedTable } from './table.js';
-import { estimateText, intervalsOf, marginText, namedValue, nameIn } from './words.js';
+import {
+  confidenceLines,
+  estimateText,
+  intervalsOf,
+  marginText,
+  namedValue,
+  nameIn,
+  pricedName,
+} from './words.js';
 
 /** A plan for the terminal. Each target has a line of its own, however long, for scripts. */
 export function planText(plan: Plan): string {
-  const document = planDocument(plan);
+  const { whatIfs: _, ...search } = plan;
+  const document = planDocument(search as Plan);
   const lead = [
     ...document.lead,
     ...plan.notes.map((note) => `note: ${note}`),
@@ -35,10 +44,17 @@ export function planText(plan: Plan): string {
   return documentText({ ...document, lead }, anyWidth, anyWidth);
 }
 
-/** Report of a plan: the answer with its notes, charts, all tried values, and the command to repeat it. */
-export function planDocument(plan: Plan): Document {
-  const { name, policy, notes, targets, escapement, experiment } = plan;
-  const [title, ...lead] = answerLines(plan) as [string, ...string[]];
+/**
+ * Report of a plan: the answer with its notes, charts, all tried values, and the command to repeat it. `cells`: path
+ * from the page to the results of its runs; null: they are not kept.
+ */
+export function planDocument(plan: Plan, cells: string | null = null): Document {
+  const { name, policy, targets, escapement, experiment, whatIfs } = plan;
+  const decision = whatIfs === undefined ? null : new Decision({ ...plan, whatIfs });
+  const [title, ...lead] = (decision === null ? answerLines(plan) : [decision.title, ...decision.lead]) as [
+    string,
+    ...string[],
+  ];
   const interval = intervalsOf(plan);
   const what = interval === null ? 'its figure' : `the whole ${interval}, where there is one,`;
   const rule = `A row meets if ${what} is within the limit${targets.length > 1 ? ' of every target' : ''}.`;
@@ -47,16 +63,9 @@ export function planDocument(plan: Plan): Document {
     title,
     lead,
     sections: [
-      { title: '', only: 'page', blocks: notes.map((text) => ({ text: `${capital(text)}.` })) },
-      { title: 'Search', only: 'page', blocks: [{ list: factsOf(plan) }] },
+      ...(decision === null ? searchSections(plan) : decision.sections),
       { title: 'Charts', blocks: [{ charts: true }] },
-      ...deployFlags(plan).map((code): Section => {
-        return {
-          title: 'Deploy',
-          only: 'page',
-          blocks: [{ text: 'Add to simulate, run or sweep:' }, { code }],
-        };
-      }),
+      ...(decision === null ? [] : searchSections({ ...plan, notes: [] })),
       {
         title: 'Tried',
         blocks: [
@@ -65,6 +74,7 @@ export function planDocument(plan: Plan): Document {
           { table: triedTable(plan) },
         ],
       },
+      ...(decision === null ? [] : [decision.runsSection(cells)]),
       {
         title: 'Reproduce',
         only: 'page',
@@ -75,6 +85,21 @@ export function planDocument(plan: Plan): Document {
       },
     ],
   };
+}
+
+function searchSections(plan: Plan): Section[] {
+  const deploy = plan.whatIfs === undefined ? deployFlags(plan) : [];
+  return [
+    { title: '', only: 'page', blocks: plan.notes.map((text) => ({ text: `${capital(text)}.` })) },
+    { title: 'Search', only: 'page', blocks: [{ list: factsOf(plan) }] },
+    ...deploy.map((code): Section => {
+      return {
+        title: 'Deploy',
+        only: 'page',
+        blocks: [{ text: 'Add to simulate, run or sweep:' }, { code }],
+      };
+    }),
+  ];
 }
 
 /** Ranges that were searched, the policy, and the number of runs. */
@@ -158,10 +183,6 @@ function wantedText({ targets, survives }: Asked): string {
   return `${listed(targets.map(({ text }) => text))}${survives ? ' although any one GPU is lost' : ''}`;
 }
 
-function pricedName({ value, costPerHour }: TriedFleet): string {
-  return `${value}, ${priceText(costPerHour)} per hour`;
-}
-
 /** Targets checked against the answer, or else against the closest miss. */
 export function planCases(plan: Plan): ThresholdCase[] {
   const shown = shownOf<Tried>(plan);
@@ -186,19 +207,6 @@ export function planCases(plan: Plan): ThresholdCase[] {
     const measured = parts.filter((part) => part !== '').join(', ');
     return { run, threshold, ok: figure.meets === 'yes', actual, measured };
   });
-}
-
-/** Confidence in the answer, since each fleet that ran is one more chance to meet a target by luck. */
-function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan): string[] {
-  if (confidence === null) return [];
-  const { compared, isSure, sure } = confidence;
-  if (isSure === null)
-    return [`not known how sure: with each of the ${seeds.length} seeds a figure is the same`];
-  const after = `after ${plural(compared, 'fleet')} that ran up to its price`;
-  if (isSure) return [`sure: 95 % confidence in ${answer} ${after}`];
-  const next = tried.find(({ value }) => value === sure);
-  const other = next === undefined ? 'nor in any other: add seeds' : `but in ${pricedName(next)}`;
-  return [`not sure: ${seeds.length} seeds give no 95 % confidence in ${answer} ${after}, ${other}`];
 }
 
 /** `24 of 44 fleets ran (72 of 132 runs); upper bounds rule out 7; 13 cost no less than the answer`. */

@@ -8,6 +8,7 @@ import { loadPlugins } from '../../config/plugins.js';
 import { asMistakeInScenario, type Case, readScenarios } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
 import { significant } from '../../text/numbers.js';
+import { assumptionsOf, setupOf } from './assumptions.js';
 import { lossesOf, type WhatIf, type Written, writtenKeys } from './losses.js';
 import type { Candidates } from './over.js';
 import type { Headroom, Scenario, WhatIfs } from './plan-result.js';
@@ -44,7 +45,8 @@ export async function runWhatIfs(options: Omit<ProberOptions, 'candidates'>, mea
   const others = [...own, ...TRAFFIC.map((times) => trafficTimes(times, written)), ...lost, ...hottest];
   const scenarios = [baseline, ...(await Promise.all([...others, slowerProfiles(written)].map(judge)))];
   const withFactor = (factor: number) => judge(factor === 1 ? BASELINE : trafficTimes(factor, written));
-  return { scenarios, headroom: targets.length === 0 ? null : await findHeadroom(withFactor) };
+  const headroom = targets.length === 0 ? null : await findHeadroom(withFactor);
+  return { scenarios, headroom, setup: setupOf(experiment, written), assumed: assumptionsOf(experiment) };
 }
 
 /** Scenarios of a file. Throws errors of the file, those of experiments in scenarios included. */

@@ -1,10 +1,19 @@
 import type { FigureUnit } from '../../record/figures.js';
 import type { Threshold } from '../../record/threshold.js';
+import { priceText } from '../../report/cost-text.js';
 import { valuesLabel } from '../../report/quantity.js';
 import { intervalText } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
+import { listed, plural } from '../../text/words.js';
 import { atLeast, type TargetFigure } from './judge.js';
-import { isFleetPlan, isOneSample, type Plan } from './plan-result.js';
+import {
+  type FleetPlan,
+  type Headroom,
+  isFleetPlan,
+  isOneSample,
+  type Plan,
+  type TriedFleet,
+} from './plan-result.js';
 
 /** Texts of values of the planned key and figures of its targets, for people. */
 
@@ -55,6 +64,34 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
     Number(size) === 0 ? `at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
   const { over, low, high } = estimate;
   return over === null || low === high ? distance : `its 95 % interval ends ${distance}`;
+}
+
+/** Confidence in the answer, since each fleet that ran is one more chance to meet a target by luck. */
+export function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan): string[] {
+  if (confidence === null) return [];
+  const { compared, isSure, sure } = confidence;
+  if (isSure === null)
+    return [`not known how sure: with each of the ${seeds.length} seeds a figure is the same`];
+  const after = `after ${plural(compared, 'fleet')} that ran up to its price`;
+  if (isSure) return [`sure: 95 % confidence in ${answer} ${after}`];
+  const next = tried.find(({ value }) => value === sure);
+  const other = next === undefined ? 'nor in any other: add seeds' : `but in ${pricedName(next)}`;
+  return [`not sure: ${seeds.length} seeds give no 95 % confidence in ${answer} ${after}, ${other}`];
+}
+
+export function pricedName({ value, costPerHour }: TriedFleet): string {
+  return `${value}, ${priceText(costPerHour)} per hour`;
+}
+
+/** `attainment>=99% holds up to 1.24 times the traffic, and no longer at 1.26 times`; `asked`: null for `the target`. */
+export function headroomText(asked: readonly Threshold[] | null, { holds, misses, tried }: Headroom): string {
+  const wanted = asked === null ? 'the target' : listed(asked.map(({ text }) => text));
+  const verb = asked !== null && asked.length > 1 ? 'hold' : 'holds';
+  if (holds === null)
+    return `${wanted} ${verb} at none of the factors tried, down to ${misses} times the traffic`;
+  const end =
+    misses === null ? `, the most of ${tried.length} factors tried` : `, and no longer at ${misses} times`;
+  return `${wanted} ${verb} up to ${holds} times the traffic${end}`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

@@ -127,6 +127,7 @@ test.each([
     11,
     /E_CONFIG_KEY: --over policy\.scheduleAhead=1ms:9ms: fifo has no scheduleAhead/,
   ],
+  [[...GPUS, '--html', '/dev/null/p.html'], 22, /E_FILE_WRITE: \/dev\/null\/p\.html: cannot be written/],
   [[...GPUS, '--junit', '/dev/null/p.xml'], 22, /E_FILE_WRITE: \/dev\/null\/p\.xml: cannot be written/],
   [
     [...TARGET, '--over', 'slo=1ms:9ms', '--prefer', 'mid'],

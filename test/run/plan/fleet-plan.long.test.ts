@@ -59,7 +59,17 @@ async function planOf(
   writeFileSync(file, text);
   let runs = 0;
   const plan = await planFleet({
-    ...{ file, targets, seeds, overrides, over, outDir: undefined, fresh: false, survives: false },
+    ...{
+      file,
+      targets,
+      seeds,
+      overrides,
+      over,
+      outDir: undefined,
+      fresh: false,
+      survives: false,
+      asksWhatIf: false,
+    },
     ...{ openRunner: () => runner, version: '1', onStart: () => {} },
     onRun: () => {
       runs++;

@@ -1,0 +1,64 @@
+import { basename } from 'node:path';
+import { stringify } from 'yaml';
+import type { Experiment } from '../../config/experiment.js';
+import { formatBytes, formatDuration } from '../../config/units-text.js';
+import { priceText } from '../../report/cost-text.js';
+import { formatPercent } from '../../text/numbers.js';
+import { listed, plural } from '../../text/words.js';
+import type { Written } from './losses.js';
+
+/** The GPUs and the policy of an experiment, as a part of its file. */
+export function setupOf({ policy: { kind } }: Experiment, { cluster, policy = { kind } }: Written): string {
+  const { gpus = 1 } = cluster ?? {};
+  const rented = typeof gpus === 'number' ? gpus : gpus.filter(({ count }) => count !== 0);
+  return stringify({ cluster: { gpus: rented }, policy }).trimEnd();
+}
+
+/** Assumptions of a simulation that may not hold for a real cluster. */
+export function assumptionsOf(experiment: Experiment): [string, string][] {
+  const { cluster, workloads, models, warnings, warmupNs } = experiment;
+  const { network, kinds, pageBytes } = cluster;
+  const slos = new Set(workloads.map((one) => sloText(one, experiment)));
+  const memory = kinds.map(({ name, pages, pricePerHour }) => {
+    const price = pricePerHour === null ? '' : `, ${priceText(pricePerHour)} per hour`;
+    return `${name ?? 'each'} has ${formatBytes(pages * pageBytes)} for weights${price}`;
+  });
+  return [
+    ['traffic', listed(workloads.map((one) => ('path' in one ? basename(one.path) : one.kind)))],
+    ['in time', `within ${listed([...slos])}`],
+    [
+      'warm-up',
+      warmupNs > 0 ? `${formatDuration(warmupNs)}, not counted` : 'none: the first requests count as well',
+    ],
+    ['models', `${plural(models.length, 'model')}, whose durations are ${noiseText(cluster.noise)}`],
+    ['GPUs', memory.join('; ')],
+    [
+      'network',
+      network.delayNs + network.jitterNs === 0
+        ? 'takes no time'
+        : `${formatDuration(network.delayNs)} from scheduler to GPU and back again, jitter ${formatDuration(network.jitterNs)}`,
+    ],
+    ...warnings.map((text): [string, string] => ['profiles', text]),
+  ];
+}
+
+function sloText(spec: Experiment['workloads'][number], { sloNs }: Experiment): string {
+  if (spec.kind === 'arrivals' && !spec.overrideSlo) return 'the SLO of each row of the log';
+  return formatDuration(spec.sloNs ?? sloNs);
+}
+
+function noiseText({ distribution, exec, stragglers, profile }: Experiment['cluster']['noise']): string {
+  const base = {
+    normal:
+      exec === 0
+        ? 'exactly the medians of their profiles'
+        : `those of their profiles ± ${formatPercent(exec)}`,
+    profile: 'drawn from the percentiles of their profiles',
+    exponential: 'exponentially distributed around those of their profiles',
+  }[distribution];
+  return [
+    base,
+    ...(stragglers === 0 ? [] : [`${formatPercent(stragglers)} of them stragglers`]),
+    ...(profile === 0 ? [] : [`profiles off by up to ${formatPercent(profile)}`]),
+  ].join(', ');
+}

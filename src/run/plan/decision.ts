@@ -1,0 +1,267 @@
+import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
+import type { Threshold } from '../../record/threshold.js';
+import { priceText } from '../../report/cost-text.js';
+import type { Block, CellText, Section, Table } from '../../report/document.js';
+import { kindOfGpus } from '../../report/fleet-label.js';
+import { quoted, setFlags } from '../../report/reproduce.js';
+import { formatCount, formatPercent, round3, significant } from '../../text/numbers.js';
+import { capital, listed } from '../../text/words.js';
+import { isFleetPlan, type Plan, type Scenario, shownOf, type Tried, type WhatIfs } from './plan-result.js';
+import { scenarioTable, triedTable } from './table.js';
+import { confidenceLines, estimateText, headroomText, intervalsOf, marginText, nameIn } from './words.js';
+
+/** A plan whose answer was run in scenarios. */
+type Decided = Plan & { readonly whatIfs: WhatIfs };
+
+/** Choices shown on each side of the answer. */
+const NEIGHBOURS = 2;
+
+/** Parts of the page for somebody who decides: the answer first, in words for who has not used the tool. */
+export class Decision {
+  private readonly answer: Tried;
+  private readonly runs: Runs;
+
+  constructor(private readonly plan: Decided) {
+    this.answer = shownOf<Tried>(plan)!;
+    this.runs = new Runs(plan);
+  }
+
+  /** `Rent 1 × a10: 1.01 per hour, 4.97 per million requests answered in time`. */
+  get title(): string {
+    const { plan } = this;
+    if (!isFleetPlan(plan) && kindOfGpus(plan.over.key) === null && plan.over.key !== 'cluster.gpus')
+      return plan.headline;
+    const { costPerHour, costPerMillion } = this.answer;
+    const costs = [
+      ...(costPerHour === undefined ? [] : [`${priceText(costPerHour)} per hour`]),
+      ...(costPerMillion == null
+        ? []
+        : [`${priceText(costPerMillion)} per million requests answered in time`]),
+    ];
+    return `Rent ${nameIn(plan, this.answer.value)}${costs.length === 0 ? '' : `: ${costs.join(', ')}`}`;
+  }
+
+  get lead(): string[] {
+    const { plan, runs, answer } = this;
+    const { targets, survives, policy, whatIfs } = plan;
+    const { durationSeconds, offered } = answer.details!;
+    const met = targets.map((target, i) => {
+      const margin = marginText(target, answer.figures[i]!);
+      return `${wordsOf(target)} (found: ${estimateText(target, answer.figures[i]!)}${margin === '' ? '' : `, ${margin}`})`;
+    });
+    const { headroom } = whatIfs;
+    const lost = whatIfs.scenarios.filter(({ value }) => / lost$/.test(value));
+    return [
+      `With the scheduler ${policy} it answers ${listed(met)} in a simulation of ${formatCount(Math.round(offered))} requests over ${round3(durationSeconds)} s ${runs.named(answer)}`,
+      ...(headroom === null
+        ? []
+        : [`Headroom: ${headroomText(null, headroom)} ${runs.named(...edges(whatIfs))}`]),
+      ...(survives
+        ? ['The target also holds after the loss of any one GPU']
+        : lost.map(
+            (one) => `If ${one.value.replace(/ lost$/, ' is lost')}, ${lossText(one)} ${runs.named(one)}`,
+          )),
+    ];
+  }
+
+  get sections(): Section[] {
+    const { plan, runs } = this;
+    const { targets, whatIfs } = plan;
+    const choices = this.choices();
+    const margins = choices.map(({ figures }) =>
+      targets
+        .flatMap((target, i) => (figures[i] === undefined ? [] : marginText(target, figures[i])))
+        .join('; '),
+    );
+    const table = triedTable({ ...plan, tried: choices } as Plan);
+    return [
+      {
+        title: 'What to set',
+        blocks: [
+          { text: 'In the file of the experiment, from which a server takes the policy:' },
+          { code: whatIfs.setup },
+        ],
+      },
+      {
+        title: 'The next smaller and larger choices',
+        blocks: [
+          {
+            table: runs.linked(
+              {
+                ...table,
+                columns: [...table.columns, { title: 'margin, or miss', wraps: true }],
+                rows: table.rows.map(([name, ...cells], i) => [
+                  { ...name!, strong: choices[i] === this.answer },
+                  ...cells,
+                  { text: margins[i]! },
+                ]),
+              },
+              choices,
+            ),
+          },
+        ],
+      },
+      {
+        title: 'What if?',
+        blocks: [
+          { table: runs.linked(scenarioTable(targets, whatIfs.scenarios), whatIfs.scenarios) },
+          { text: SCENARIOS, tone: 'small' },
+        ],
+      },
+      ...this.suffering(),
+      { title: 'How certain it is', blocks: [{ text: this.certainty().join('. ') }] },
+      { title: 'What was assumed', blocks: [{ list: whatIfs.assumed }] },
+    ];
+  }
+
+  /** All runs of the page, by number. */
+  runsSection(cells: string | null): Section {
+    return { title: 'Runs', only: 'page', blocks: this.runs.blocks(cells) };
+  }
+
+  private certainty(): string[] {
+    const { plan } = this;
+    const interval = intervalsOf(plan);
+    return [
+      ...(interval === null ? [] : [`± is the ${interval}; it counts only what varies between them`]),
+      ...(isFleetPlan(plan) ? confidenceLines(plan).map(capital) : []),
+      ...plan.notes.map(capital),
+      'Nothing here was measured on a real cluster: run the answer before it is relied on',
+      '',
+    ];
+  }
+
+  private choices(): Tried[] {
+    const { tried } = this.plan;
+    const at = (tried as readonly Tried[]).indexOf(this.answer);
+    return tried.slice(Math.max(0, at - NEIGHBOURS), at + NEIGHBOURS + 1);
+  }
+
+  /** Models that fail first when there is more traffic than the answer can take. */
+  private suffering(): Section[] {
+    const [, over] = edges(this.plan.whatIfs);
+    const worst = over?.details?.worst.filter(({ failed }) => failed > 0) ?? [];
+    if (over === undefined || worst.length === 0) return [];
+    const rows = worst.map(({ name, attainment, failed, causes }) => {
+      const [first] = CAUSES.toSorted((a, b) => causes[b] - causes[a]) as [keyof typeof causes];
+      const why = `${CAUSE_LABELS[first]} (${formatCount(causes[first])}): ${CAUSE_MEANINGS[first]}`;
+      return [name, formatPercent(attainment), formatCount(failed), why].map((text) => ({ text }));
+    });
+    const columns = [
+      { title: 'model' },
+      { title: 'in time', numeric: true },
+      { title: 'not in time', numeric: true },
+      { title: 'most of them', wraps: true },
+    ];
+    const text = `With ${over.value}, the first factor that misses ${this.runs.named(over)}:`;
+    return [{ title: 'Which models suffer first', blocks: [{ text }, { table: { columns, rows } }] }];
+  }
+}
+
+const SCENARIOS =
+  'Baseline: the answer as it is. Traffic × k: k times the requests, with their bursts. A GPU is lost for good at the end of ' +
+  'the warm-up, or after a tenth of the run, and requests count from then on. Profiles 20 % slower: each batch takes 20 % ' +
+  'longer than was measured. p99: 99 % of the requests were answered within this time; never: too few were answered in time.';
+
+/** The last factor of the traffic that holds, and the first that misses, if there are such. */
+function edges({ headroom }: WhatIfs): Scenario[] {
+  const at = (factor: number | null | undefined) =>
+    headroom?.tried.find(({ value }) => value === (factor === 1 ? 'baseline' : `traffic × ${factor}`));
+  return [at(headroom?.holds), at(headroom?.misses)].flatMap((one) => one ?? []);
+}
+
+/** `at least 99 % of the requests in time`; a target of another kind as it is written. */
+function wordsOf({ metric, operator, limit, text }: Threshold): string {
+  if (metric === 'attainment' && operator === '>=')
+    return `at least ${significant(100 * limit, 6)} % of the requests in time`;
+  return `with ${text}`;
+}
+
+function lossText({ meets, attainment }: Tried): string {
+  const verdict = meets === 'yes' ? 'the target still holds' : 'the target no longer holds';
+  return attainment === null ? verdict : `${verdict}, with ${formatPercent(attainment)} in time`;
+}
+
+interface Run {
+  readonly name: string;
+  readonly settings: readonly string[];
+  readonly cells: readonly string[];
+}
+
+/** Numbers of the runs that figures come from. */
+class Runs {
+  private readonly list: Run[] = [];
+
+  constructor(private readonly plan: Decided) {
+    const answer = shownOf<Tried>(plan)!;
+    for (const one of [answer, ...plan.tried]) this.add(nameIn(plan, one.value), one, settingsOf(plan, one));
+    const own = settingsOf(plan, answer);
+    const { scenarios, headroom } = plan.whatIfs;
+    for (const one of [...scenarios, ...(headroom?.tried ?? [])])
+      this.add(one.value, one, [...own, ...one.settings]);
+  }
+
+  /** `(run 3)` or `(runs 3 and 4)`. */
+  named(...tried: readonly Tried[]): string {
+    const numbers = [...new Set(tried.map((one) => this.numberOf(one)))].filter((number) => number > 0);
+    return numbers.length === 0 ? '' : `(run${numbers.length > 1 ? 's' : ''} ${listed(numbers.map(String))})`;
+  }
+
+  /** A table with the number of the run of each row. */
+  linked({ columns, rows, ...table }: Table, tried: readonly Tried[]): Table {
+    const links = tried.map((one): CellText => {
+      const number = this.numberOf(one);
+      if (number === 0) return { text: '–' };
+      return { text: `${number}`, sort: number, links: [{ text: `${number}`, href: `#run-${number}` }] };
+    });
+    return {
+      ...table,
+      columns: [...columns, { title: 'run', numeric: true }],
+      rows: rows.map((row, i) => [...row, links[i]!]),
+    };
+  }
+
+  /** `cells`: path from the page to the results of the runs; null: they are not kept. */
+  blocks(cells: string | null): Block[] {
+    const { seeds, overrides } = this.plan;
+    const command = ['escapement simulate experiment.yaml', ...setFlags(overrides)].join(' ');
+    const columns = [
+      { title: 'run', numeric: true },
+      { title: 'of' },
+      { title: 'settings', wraps: true },
+      ...(cells === null ? [] : [{ title: 'results, one per seed', wraps: true }]),
+    ];
+    const rows = this.list.map(({ name, settings, cells: keys }, i): CellText[] => {
+      const links = keys.map((key) => ({ text: key.slice(0, 6), href: `${cells}/${key}.json` }));
+      return [
+        { text: `${i + 1}`, id: `run-${i + 1}` },
+        { text: name },
+        { text: settings.map((setting) => `--set ${quoted(setting)}`).join(' ') },
+        ...(cells === null ? [] : [{ text: keys.join(' '), links }]),
+      ];
+    });
+    return [
+      { text: `To repeat a run, add its settings and --seed ${seeds.join(', ')} to` },
+      { code: command },
+      { table: { columns, rows } },
+    ];
+  }
+
+  private add(name: string, { cells }: Tried, settings: readonly string[]): void {
+    if (cells.length > 0 && this.indexOf(cells) < 0) this.list.push({ name, settings, cells });
+  }
+
+  private numberOf({ cells }: Tried): number {
+    return cells.length === 0 ? 0 : this.indexOf(cells) + 1;
+  }
+
+  private indexOf(cells: readonly string[]): number {
+    return this.list.findIndex((one) => one.cells.join() === cells.join());
+  }
+}
+
+/** Changes to the experiment of a tried value. */
+function settingsOf(plan: Plan, one: Tried): readonly string[] {
+  if (!isFleetPlan(plan)) return [`${plan.over.key}=${one.value}`];
+  return plan.tried.find(({ value }) => value === one.value)!.settings;
+}
