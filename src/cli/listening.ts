@@ -18,8 +18,15 @@ export async function checkPorts(
   host: string,
   ports: Readonly<Record<string, number | null>>,
 ): Promise<void> {
-  for (const [flag, port] of Object.entries(ports)) {
-    if (port === null || port === 0 || !(await takesConnections(host, port))) continue;
+  const wanted = Object.entries(ports).filter(([, port]) => port !== null && port !== 0) as [
+    string,
+    number,
+  ][];
+  for (const [flag, port] of wanted) {
+    const [other] = wanted.find((each) => each[1] === port)!;
+    if (other !== flag)
+      throw new EscapementError('E_LISTEN', `--${flag} ${port}: --${other} has the same port`);
+    if (!(await takesConnections(host, port))) continue;
     const what = `cannot listen on ${formatAddress(host, port)}: address already in use; end what listens there, or choose another port`;
     throw new EscapementError('E_LISTEN', what, { flag: `--${flag} ${port}` });
   }
