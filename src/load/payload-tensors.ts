@@ -5,9 +5,6 @@ import { DATATYPES, fitsShape } from '../live/model.js';
 import type { PayloadFile } from './payloads.js';
 import { type InputTensor, isDatatype, type Parameter, type TensorDescription } from './tensors.js';
 
-/** One tensor of a file. `name`: null if the file has none. */
-type Part = Omit<InputTensor, 'name'> & { readonly name: string | null };
-
 /**
  * Inputs of a request from a file: `.json` is an infer request of the protocol, from which the inputs are taken, anything
  * else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` if they do not fit the model. `inputs`:
@@ -26,9 +23,9 @@ export function payloadTensors(
       );
     const described = isJson ? jsonParts(file.bytes.toString('utf8')) : null;
     if (inputs === null) return described as InputTensor[];
-    const parts: readonly Part[] = described ?? [onlyPart(file, inputs)];
+    const parts = described ?? [onlyInput(file, inputs)];
     return inputs.map((input) => {
-      const part = parts.find(({ name }) => name === input.name || name === null);
+      const part = parts.find(({ name }) => name === input.name);
       const expected = `${input.datatype} [${input.shape.join(',')}]`;
       if (part === undefined) throw new Error(`it has no input ${input.name} (${expected})`);
       const shape = [part.shape, [1, ...part.shape]].find((each) => fitsShape(each, input.shape));
@@ -36,7 +33,7 @@ export function payloadTensors(
         throw new Error(
           `input ${input.name} of model ${model} is ${expected}, but the file has ${part.datatype} [${part.shape.join(',')}]`,
         );
-      return { ...part, name: input.name, shape };
+      return { ...part, shape };
     });
   } catch (error) {
     throw new EscapementError('E_USAGE', `--payload ${file.path}: ${(error as Error).message}`);
@@ -44,13 +41,13 @@ export function payloadTensors(
 }
 
 /** The one input of a model, from a file that is no JSON. */
-function onlyPart({ bytes }: PayloadFile, inputs: readonly TensorDescription[]): Part {
+function onlyInput({ bytes }: PayloadFile, inputs: readonly TensorDescription[]): InputTensor {
   const [input] = inputs;
   if (input === undefined || inputs.length > 1)
     throw new Error(
       `the model has ${inputs.length} inputs (${inputs.map(({ name }) => name).join(', ')}): use a .json file`,
     );
-  return rawPart(bytes, input);
+  return rawInput(bytes, input);
 }
 
 function jsonParts(text: string): InputTensor[] {
@@ -82,9 +79,9 @@ function readJson(text: string) {
 }
 
 /** The one size that the model leaves open follows from the number of elements. */
-function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): Part {
+function rawInput(bytes: Buffer, { name, datatype, shape }: TensorDescription): InputTensor {
   if (!isDatatype(datatype)) throw new Error(`input ${name} is of the unknown type ${datatype}`);
-  if (datatype === 'BYTES') return bytesPart(bytes, name, shape);
+  if (datatype === 'BYTES') return bytesInput(bytes, name, shape);
   const fixed = shape.reduce(
     (product, size) => (size < 0 ? product : product * size),
     DATATYPES[datatype].bytes,
@@ -99,28 +96,18 @@ function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): P
     throw new Error(
       `input ${name} is ${datatype} [${shape.join(',')}], ${free === 0 ? '' : 'a multiple of '}${fixed} bytes, but the file has ${bytes.length}`,
     );
-  return {
-    name: null,
-    datatype,
-    shape: shape.map((each) => (each < 0 ? size : each)),
-    data: Buffer.from(bytes),
-  };
+  return { name, datatype, shape: shape.map((each) => (each < 0 ? size : each)), data: Buffer.from(bytes) };
 }
 
 /** The file unchanged: a text or an encoded image. */
-function bytesPart(bytes: Buffer, name: string, shape: readonly number[]): Part {
+function bytesInput(bytes: Buffer, name: string, shape: readonly number[]): InputTensor {
   if (shape.some((size) => size >= 0 && size !== 1))
     throw new Error(
       `input ${name} has several texts ([${shape.join(',')}]), and the file is one: use a .json file`,
     );
   const length = Buffer.alloc(4);
   length.writeUInt32LE(bytes.length);
-  return {
-    name: null,
-    datatype: 'BYTES',
-    shape: shape.map(() => 1),
-    data: Buffer.concat([length, bytes]),
-  };
+  return { name, datatype: 'BYTES', shape: shape.map(() => 1), data: Buffer.concat([length, bytes]) };
 }
 
 function isShape(value: unknown): value is number[] {
