@@ -64,7 +64,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       routes: [...own, ...(options.routes?.() ?? [])],
       token: options.token ?? null,
       admitted: () => port.prove(peer),
-    }).catch((error) => send(response, text(500, String(error))));
+    }).catch((error: Error) => send(response, json(500, { error: error.message })));
   };
   const { tls = null } = options;
   checkTls(tls);

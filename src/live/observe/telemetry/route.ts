@@ -41,23 +41,13 @@ const DEFAULT_MODE: RecordingMode = 'all';
 /** `POST /recording/start[?mode=operators|all]` and `POST /recording/stop`. */
 export function recordingRoutes(control: RecordingControl): Route[] {
   return [
-    post('/recording/start', ({ query }) => start(control, query.get('mode') ?? DEFAULT_MODE)),
-    post('/recording/stop', () => stop(control)),
-  ];
-}
-
-function post(path: string, answer: (request: RouteRequest) => Reply | Promise<Reply>): Route {
-  return {
-    path,
-    method: 'POST',
-    answer: async (request) => {
-      try {
-        return await answer(request);
-      } catch (error) {
-        return json(500, { error: (error as Error).message });
-      }
+    {
+      path: '/recording/start',
+      method: 'POST',
+      answer: ({ query }) => start(control, query.get('mode') ?? DEFAULT_MODE),
     },
-  };
+    { path: '/recording/stop', method: 'POST', answer: () => stop(control) },
+  ];
 }
 
 function start(control: RecordingControl, wanted: string): Reply {

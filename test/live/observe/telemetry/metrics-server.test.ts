@@ -115,7 +115,7 @@ describe('the metrics server', () => {
     const server = await startMetricsServer({ registry, host: '127.0.0.1', port: 0, healthy: () => true });
     servers.push(server);
     const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`);
-    expect([answer.status, await answer.text()]).toEqual([500, 'Error: no figure\n']);
+    expect([answer.status, await answer.text()]).toEqual([500, '{"error":"no figure"}\n']);
   });
 
   it('refuses a port that is taken', async () => {
