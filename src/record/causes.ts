@@ -70,7 +70,7 @@ const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIG
  * INFER called off by the policy counts as waiting. `failedStatus`: of that INFER, `STATUS_OK` if there was none;
  * `cold`: as for `timedOutCold`; `limit`: of its tenant, as in `RequestTable`.
  */
-export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit: number): number {
+function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit: number): number {
   if (outcome === OUTCOME_LATE) return INDEX.late;
   if (outcome === OUTCOME_REJECTED) {
     if (limit === LIMIT_RATE) return INDEX.overRate;
