@@ -1,10 +1,11 @@
-import { planScaleX, planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
+import { planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
 import { ALERT, type ChartSpec, chart, INK, joined, MUTED, STRONG, WEAK } from './theme.js';
+import { numberScale } from './x-axis.js';
 
 const WIDTH = 560;
 const HEIGHT = 300;
-/** Marks closer than this, px, hide one another. */
-const TOUCHING = 16;
+/** Values of the key that span more than this factor read best on a logarithmic axis: steps are often relative. */
+const LOG_FACTOR_X = 10;
 
 /** Values tried of one planned key, against one target. */
 export interface PlanFigure extends ScaledFigure {
@@ -39,13 +40,16 @@ const VERDICTS = {
 /** A figure by the values that a plan tried: the target as a rule, 95 % confidence bars, the answer marked. */
 export function planFigure(figure: PlanFigure): ChartSpec {
   const { points, answer, limit } = figure;
-  const across = planScaleX(points);
+  const across = numberScale(
+    points.map(({ x }) => x),
+    LOG_FACTOR_X,
+  );
   const { place, scale, axis, note } = planScaleY(figure);
   const x = {
     field: 'x',
     type: 'quantitative',
     title: figure.xTitle,
-    scale: across.scale,
+    scale: { ...across.scale, domain: across.domain },
     // Prices are rarely round numbers.
     axis: figure.frontier === undefined ? across.axis : { grid: false, tickCount: 8 },
   };
@@ -125,10 +129,4 @@ function answerRule({ x: at, label }: { x: number; label: string }, x: object) {
 function frontierLine(steps: readonly object[], encoding: object) {
   const mark = { type: 'line', interpolate: 'step-after', color: INK, strokeWidth: 1.2, opacity: 0.6 };
   return { data: { values: steps }, mark, encoding };
-}
-
-/** True if two values of the key are so close that their marks touch. */
-export function touches(points: PlanFigure['points'], left: number, right: number): boolean {
-  const { offset } = planScaleX(points);
-  return Math.abs(offset(left) - offset(right)) * WIDTH < TOUCHING;
 }

@@ -1,13 +1,10 @@
 import type { FigureUnit } from '../../record/figures.js';
 import { significant } from '../../text/numbers.js';
-import { numberScale } from './x-axis.js';
 
 /** From here on, shares are read by the missing part: 99 %, 99.9 %, 99.99 %. */
 const NINES_FROM = 0.9;
 /** Figures that span more than this factor read best on a logarithmic axis. */
 const LOG_FACTOR = 20;
-/** So do values of the key, whose steps are often relative. */
-const LOG_FACTOR_X = 10;
 
 /** A mean at a value of the key. */
 export interface ScaledPoint {
@@ -29,35 +26,13 @@ export interface ScaledFigure {
 }
 
 /** Vega-Lite's scale and axis. */
-interface PlanScale {
+interface ScaleY {
   readonly scale: object;
   readonly axis: object;
-}
-
-interface ScaleX extends PlanScale {
-  /** Share of the width left of a value. */
-  offset(value: number): number;
-}
-
-interface ScaleY extends PlanScale {
   /** Position of a figure, in the numbers of the domain. */
   place(value: number): number;
   /** Says of an axis that is not linear what it is; else empty. */
   readonly note: string;
-}
-
-/** Scale of the planned key. */
-export function planScaleX(points: readonly ScaledPoint[]): ScaleX {
-  const { isLog, scale, axis, domain } = numberScale(
-    points.map(({ x }) => x),
-    LOG_FACTOR_X,
-  );
-  const [low, high] = domain.map((value) => (isLog ? Math.log(value) : value)) as [number, number];
-  return {
-    scale: { ...scale, domain },
-    axis,
-    offset: (value) => ((isLog ? Math.log(value) : value) - low) / (high - low),
-  };
 }
 
 /**

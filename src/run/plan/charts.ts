@@ -1,40 +1,18 @@
 import type { NamedChart } from '../../report/charts/chart-sets.js';
-import { type PlanFigure, type PlanPoint, planFigure, touches } from '../../report/charts/plan-figure.js';
+import { type PlanFigure, type PlanPoint, planFigure } from '../../report/charts/plan-figure.js';
 import { joined } from '../../report/charts/theme.js';
 import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { atLeast } from './judge.js';
-import { isFleetPlan, type KeyPlan, type Plan } from './plan-result.js';
+import { isFleetPlan, type Plan } from './plan-result.js';
 import { estimateText, intervalsOf, nameIn } from './words.js';
 
-/** Number of values on each side of the answer in the close-up. */
-const CLOSE = 3;
-
-/**
- * Charts of a plan: for each target all tried values, and a close-up of the answer if its neighbourhood is crowded;
- * fleets by price, with the best for each price as steps.
- */
+/** Charts of a plan: for each target all tried values; fleets by price, with the best for each price as steps. */
 export function planCharts(plan: Plan): NamedChart[] {
   return plan.targets.flatMap((_, i) => {
-    const whole = figureOf(plan, i);
+    const figure = figureOf(plan, i);
     // Nothing was measured, or nothing could run.
-    if (whole.points.length === 0) return [];
-    const charts = [{ name: `plan-${i + 1}`, spec: planFigure(whole) }];
-    if (isFleetPlan(plan) || !crowded(plan, whole)) return charts;
-    const near = figureOf(nearAnswer(plan), i);
-    const title = `The same around ${nameIn(plan, plan.answer!)}`;
-    return [...charts, { name: `plan-${i + 1}-close`, spec: planFigure({ ...near, title }) }];
+    return figure.points.length === 0 ? [] : [{ name: `plan-${i + 1}`, spec: planFigure(figure) }];
   });
-}
-
-/** True if the answer cannot be distinguished from the value before it. */
-function crowded({ answer, before }: KeyPlan, { points }: PlanFigure): boolean {
-  if (answer === null || before === null || points.length <= 2 * CLOSE + 1) return false;
-  return touches(points, axisNumber(answer).value, axisNumber(before).value);
-}
-
-function nearAnswer(plan: KeyPlan): KeyPlan {
-  const at = plan.tried.findIndex(({ value }) => value === plan.answer);
-  return { ...plan, tried: plan.tried.slice(Math.max(0, at - CLOSE), at + CLOSE + 1) };
 }
 
 function figureOf(plan: Plan, index: number): PlanFigure {
