@@ -5,11 +5,9 @@ import {
   type ChartSpec,
   chart,
   MUTED,
-  niceTop,
   STRONG,
   seriesEncoding,
   seriesStyle,
-  WEAK,
   ZOOM_TIME,
 } from './theme.js';
 
@@ -40,7 +38,7 @@ export function overTime(run: DrawnRun, note = ''): ChartSpec {
     ...requestsPanel(run, time),
     ...eventsPanel(run, time),
     ...gpuPanels(run, time),
-    ...tuned.filter(changes).map((one) => tunedPanel(one, run, time)),
+    ...tuned.filter(changes).flatMap((one) => tunedPanel(one, run, time)),
   ];
   const rates = `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} req/s`;
   const peak = formatRate(Math.max(...windows.map(({ offeredRps }) => offeredRps ?? 0)));
@@ -48,7 +46,6 @@ export function overTime(run: DrawnRun, note = ''): ChartSpec {
     `${rates} in time (${formatPercent(summary.attainment)}); peak ${peak} req/s`,
     `windows of ${formatSeconds(widthOf(run))}`,
     ...(time.beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(time.beginSeconds)}`] : []),
-    ...(tuned.some(changes) ? ['bands: lowest to highest value in a window'] : []),
     ...(note === '' ? [] : [note]),
   ];
   return chart(
@@ -180,9 +177,10 @@ function stepsPanel<T>(time: TimeAxis, steps: readonly Step<T>[], panel: Panel<T
   }));
   const known = lines.filter(({ points }) => points.some(({ value }) => value !== null));
   if (known.length === 0) return [];
-  const most = Math.max(...known.flatMap(({ points }) => points.map(({ value }) => value ?? 0)));
+  const values = known.flatMap(({ points }) => points.map(({ value }) => value ?? 0));
+  const most = Math.max(...values);
   // A line along the upper end would be cut in half.
-  const scale = { domain: [0, most > 0 ? 1.04 * most : 1], nice: false };
+  const scale = { domain: [Math.min(0, ...values), most > 0 ? 1.04 * most : 1], nice: false };
   const layer = linesLayer(known, { title, axis: { tickCount: 4, ...axis }, scale }, time);
   return [{ width: WIDTH, height, layer: [...below, { ...layer, params }] }];
 }
@@ -272,33 +270,21 @@ function eventsPanel({ events = [], worst }: DrawnRun, time: TimeAxis): object[]
 }
 
 /** A value that the policy tuned: at the end of each window, and its range inside. */
-function tunedPanel({ name, unit, values, low, high }: TunedSeries, run: Windowed, time: TimeAxis): object {
-  const rows = stepsOf(run.windows.slice(0, values.length), time, (_, i) => ({
-    ...{ value: values[i]!, low: low[i]!, high: high[i]! },
-  }));
+function tunedPanel({ name, unit, values, low, high }: TunedSeries, run: Windowed, time: TimeAxis): object[] {
+  const steps = run.windows.slice(0, values.length).map((window, i) => {
+    return { ...window, value: values[i], low: low[i], high: high[i] };
+  });
   // Spelling of the literature: `scheduleAhead` is `schedule_ahead`.
   const spelled = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const y = {
-    type: 'quantitative',
+  return stepsPanel(time, steps, {
     title: unit === '' ? spelled : `${spelled} (${unit})`,
-    scale: { domain: [Math.min(0, ...low), niceTop(Math.max(...high))], nice: false },
-    axis: { format: ',~f', tickCount: 4 },
-  };
-  return {
-    width: WIDTH,
-    height: LOWER_HEIGHT,
-    data: { values: rows },
-    layer: [
-      {
-        mark: { type: 'area', color: WEAK, opacity: 0.6, clip: true },
-        encoding: { x: time.axis, y: { ...y, field: 'low' }, y2: { field: 'high' } },
-      },
-      {
-        mark: { type: 'line', color: STRONG, strokeWidth: 1.8, clip: true },
-        encoding: { x: time.axis, y: { ...y, field: 'value' } },
-      },
-    ],
-  };
+    axis: { format: ',~f' },
+    read: {
+      'lowest in a window': (step) => step.low,
+      'at its end': (step) => step.value,
+      highest: (step) => step.high,
+    },
+  });
 }
 
 function formatSeconds(seconds: number): string {

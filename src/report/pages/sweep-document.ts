@@ -1,4 +1,3 @@
-import { partOf } from '../../record/figures.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor } from '../../text/numbers.js';
@@ -11,7 +10,7 @@ import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { fleetTable } from '../fleet-text.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
-import { type Estimate, meanOfKnown, shareWithInterval, withInterval } from '../statistics.js';
+import { type Estimate, shareWithInterval, withInterval } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
 import { fixedValues, placeCell, sweepAxes } from '../study/axes.js';
 import { sweptFleets } from '../study/fleets.js';
@@ -156,7 +155,6 @@ function figureColumns(
           figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
         ])
       : []),
-    ...tenantColumns(points).map(({ title, of }) => figure(title, (point) => percentCell(of(point)), true)),
     figure('worst model', (point) => percentCell(worstModel(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
     figure('p99', ({ p99Ms }) => msCell(p99Ms)),
@@ -197,19 +195,6 @@ function gainsOf(recommendations: readonly Recommendation[]): Map<Point, number>
 function worstModel({ cells }: Point): number | null {
   const shares = cells.flatMap(({ result }) => result.summary.worstModel?.attainment ?? []);
   return shares.length === 0 ? null : Math.min(...shares);
-}
-
-/** A column of attainment for each tenant of any run, mean over the runs in which it offered requests. */
-function tenantColumns(points: readonly Point[]) {
-  const summaries = points.flatMap(({ cells }) => cells.map(({ result }) => result.summary));
-  const names = [...new Set(summaries.flatMap(({ by }) => (by.tenant ?? []).map(({ key }) => key)))];
-  return names.map((name) => ({
-    title: `tenant ${name}`,
-    of: ({ cells }: Point) =>
-      meanOfKnown(
-        cells.map(({ result: { summary } }) => partOf(summary, 'tenant', name)?.attainment ?? null),
-      ),
-  }));
 }
 
 function failedSection(results: SweepResults): Section[] {

@@ -146,7 +146,7 @@ describe('chart sets', () => {
       'gpu-timeline',
     ]);
     expect(subtitle('one run that tunes itself', 'over-time')).toMatch(
-      /windows of 1 s · bands: lowest to highest value in a window policy clockwork, seed 1$/,
+      /windows of 1 s · policy clockwork, seed 1$/,
     );
   });
 
