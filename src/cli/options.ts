@@ -1,13 +1,9 @@
-import type { Argv, InferredOptionTypes, Options } from 'yargs';
+import type { InferredOptionTypes, Options } from 'yargs';
 import { EscapementError } from '../base/errors.js';
 import { parseBytes, parseDuration, parseRate, parseShare } from '../config/units-text.js';
 
 /** Values of options by name. */
 export type ValuesOf<O extends Readonly<Record<string, Options>>> = InferredOptionTypes<O>;
-
-/** Arguments and options of the command that a builder describes. */
-export type ArgsOf<B extends (yargs: Argv) => Argv<unknown>> =
-  ReturnType<B> extends Argv<infer Args> ? Args : never;
 
 /** Error for a mistake in a command line. */
 export function usageError(what: string): EscapementError {
