@@ -1,4 +1,5 @@
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
+import { parsePercentile } from '../../record/percentiles.js';
 import type { Threshold } from '../../record/threshold.js';
 import { priceText } from '../../report/cost-text.js';
 import type { Block, CellText, Section, Table } from '../../report/document.js';
@@ -170,11 +171,14 @@ function edges({ headroom }: WhatIfs): Scenario[] {
   return [at(headroom?.holds), at(headroom?.misses)].flatMap((one) => one ?? []);
 }
 
-/** `at least 99 % of the requests in time`; a target of another kind as it is written. */
+/** `at least 99 % of the requests in time`, `99 % of the requests within 50 ms`; others as they are written. */
 function wordsOf({ metric, operator, limit, text }: Threshold): string {
   if (metric === 'attainment' && operator === '>=')
     return `at least ${significant(100 * limit, 6)} % of the requests in time`;
-  return `with ${text}`;
+  const named = parsePercentile(metric);
+  if (named?.reading === 'offered' && operator.startsWith('<'))
+    return `${named.percentile} % of the requests within ${significant(limit, 6)} ms`;
+  return `requests with ${text}`;
 }
 
 function lossText({ meets, attainment }: Tried): string {

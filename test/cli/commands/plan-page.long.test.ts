@@ -72,7 +72,7 @@ test('the page of another key keeps its answer, and without one there is nothing
   const [, count] = /^Fewest GPUs with p90<25ms: (\d)$/m.exec(gpus.stdout)!;
   const page = textOf(readFileSync(html, 'utf8'));
   expect(page).toContain(`Rent ${count} GPUs`);
-  expect(page).toContain('it answers with p90<25ms (found: ');
+  expect(page).toContain('it answers 90 % of the requests within 25 ms (found: ');
   const none = await runCli([...plan, ...words`--target attainment>=0.9 --over slo=2ms:10ms:1ms`]);
   expect(none.status).toBe(3);
   const missed = textOf(readFileSync(html, 'utf8'));

@@ -305,7 +305,7 @@ test.each([
     ['--survive', '1', '--set', 'cluster.gpus=1', '--over', 'slo=10ms:90ms'],
     /--survive 1: nothing is left of one GPU without it/,
   ],
-  [['--over', 'cluster.gpus=2:4', '--survive', '2'], /--survive "2": must be "1"/],
+  [['--over', 'cluster.gpus=2:4', '--survive', '2'], /--survive "2": must be one of "1"/],
 ])('%j cannot survive a loss, and says so in one line', async (flags, message) => {
   const all = words`plan ${small(tempDir())} ${ONE_THREAD} ${TARGET} ${flags}`;
   const { status, stdout, stderr } = await runCli(all);
