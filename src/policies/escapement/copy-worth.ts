@@ -7,7 +7,7 @@ import type { Waiting } from './waiting.js';
 /** Value of each copy beyond those that a model's traffic needs, relative to the one before. */
 const ANOTHER_COPY = 0.1;
 /** Horizon whose requests count as saved by keeping a model loaded; longer where a LOAD keeps INFERs waiting. */
-const HORIZON_NS = NS_PER_S / 10;
+const HORIZON_NS = NS_PER_S / 20;
 const ONE_LANE_HORIZON_NS = NS_PER_S;
 /** Time before a regular burst from which it counts. */
 const REGULAR_NS = NS_PER_S / 2;
@@ -88,9 +88,13 @@ export class CopyWorth {
     return this.demand.weight[model] > weight && nowNs - this.demand.lastNs[model] < RESTING_NS;
   }
 
-  /** Share of a model's requests that a copy serves in addition to `others`. */
+  /**
+   * Share of a model's requests that a copy serves in addition to `others`: all, unless those suffice for its traffic
+   * and its queue.
+   */
   private share(model: number, others: number): number {
-    const spare = Math.max(0, others - Math.floor(this.needed[model]));
+    const needed = Math.max(this.needed[model], this.waiting.workNs(model) / this.waiting.sloNs[model] || 0);
+    const spare = Math.max(0, others - Math.floor(needed));
     return SPARE[Math.min(MOST_SPARE - 1, spare)] * this.factor[model];
   }
 }

@@ -9,9 +9,11 @@ import type { Overdue } from './overdue.js';
 import type { Waiting } from './waiting.js';
 
 /** Minimum ratio of a LOAD's value to that of what it evicts. */
-const HYSTERESIS = 1.2;
+const HYSTERESIS = 1.1;
 /** Minimum expected requests saved by a copy for it to evict another. */
 const LEAST_WORTH = 0.1;
+/** Share of the time left that a model's queue may take on its copies before another copy is tried. */
+const CROWDED = 0.5;
 /** Interval of full passes without other cause, and after a pass that led to nothing. */
 const PASS_NS = 20 * NS_PER_MS;
 const IDLE_PASS_NS = 200 * NS_PER_MS;
@@ -20,9 +22,9 @@ const MORE_RANKED = 16;
 
 /**
  * Placement of models on GPUs. A GPU without a LOAD in progress loads the model with the highest value per LOAD time,
- * and only if that clearly exceeds the value of what it evicts, to avoid thrashing. Models that no GPU holds and that
- * have waiting requests are considered whenever anything changes, all others at intervals. Requests that have waited
- * for long take precedence over expected ones.
+ * and only if that exceeds the value of what it evicts, to avoid thrashing. Models that have waiting requests and no
+ * copy, or too few for their queue, are considered whenever anything changes, all others at intervals. Requests that
+ * have waited for long take precedence over expected ones.
  */
 export class Placement {
   private nextPassNs = 0;
@@ -33,6 +35,9 @@ export class Placement {
   private readonly warm: BitMatrix;
   /** Models that no GPU holds and that may have waiting requests. */
   private readonly missing: BitSet;
+  /** Models whose queues are too long for their copies; by model, time from which another one may be tried. */
+  private readonly crowded: BitSet;
+  private readonly nextTryNs: Float64Array;
   /** Models chosen for eviction. */
   private readonly chosen: BitSet;
   private readonly victims: Int32Array;
@@ -55,6 +60,8 @@ export class Placement {
     const { gpus, models } = cluster;
     this.warm = new BitMatrix(gpus, models.length);
     this.missing = new BitSet(models.length);
+    this.crowded = new BitSet(models.length);
+    this.nextTryNs = new Float64Array(models.length);
     this.chosen = new BitSet(models.length);
     this.victims = new Int32Array(models.length);
     this.busyness = new Busyness(gpus);
@@ -74,10 +81,16 @@ export class Placement {
     this.urged = true;
   }
 
-  /** Records that a request waits for the model. */
-  want(model: number): void {
-    if (this.cluster.held.count(model) > 0) return;
-    this.missing.add(model);
+  /** Records that a request waits for the model and must begin within `leftNs`. */
+  want(model: number, leftNs: number, nowNs: number): void {
+    const copies = this.cluster.held.count(model);
+    if (copies === 0) this.missing.add(model);
+    else {
+      const isCrowded = this.waiting.workNs(model) > CROWDED * copies * leftNs;
+      if (!isCrowded || nowNs < this.nextTryNs[model]) return;
+      this.nextTryNs[model] = nowNs + this.cluster.loadNs(model);
+      this.crowded.add(model);
+    }
     this.urged = true;
   }
 
@@ -107,12 +120,14 @@ export class Placement {
     this.warm.delete(gpu, model);
     this.copies--;
     this.urged = true;
-    if (this.waiting.count[model] > 0) this.want(model);
+    if (this.waiting.count[model] > 0 && this.cluster.held.count(model) === 0) this.missing.add(model);
   }
 
   /** Clears the state of a model that leaves and that no GPU holds. */
   forget(model: number): void {
     this.missing.delete(model);
+    this.crowded.delete(model);
+    this.nextTryNs[model] = 0;
     this.copyWorth.forget(model);
   }
 
@@ -130,11 +145,12 @@ export class Placement {
     const { cluster } = this;
     this.lastLookNs = nowNs;
     const isPass = nowNs >= this.nextPassNs;
-    const isUrgent = this.urged && this.missing.count > 0;
+    const isUrgent = this.urged && (this.missing.count > 0 || this.crowded.count > 0);
     this.urged = false;
     if (!(isPass || isUrgent) || this.copies === cluster.up.count * cluster.modelCount) return;
     if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
-    else this.loadMissing(nowNs);
+    else this.loadWanted(nowNs);
+    this.crowded.clear();
     this.loadOverdue(nowNs);
   }
 
@@ -157,14 +173,14 @@ export class Placement {
     return sent;
   }
 
-  /** Lets each GPU load the most valuable of the models that no GPU holds and that have waiting requests. */
-  private loadMissing(nowNs: number): void {
+  /** Lets each GPU load the most valuable of the models that lack copies for their waiting requests. */
+  private loadWanted(nowNs: number): void {
     const idle = this.listIdle(nowNs);
     for (let i = 0; i < idle; i++) {
       const gpu = this.idle[i];
-      const model = this.bestMissing(gpu, nowNs);
+      const model = this.bestWanted(gpu, nowNs);
       if (model >= 0) this.load(gpu, model, nowNs);
-      else if (this.missing.count === 0) return;
+      else if (this.missing.count + this.crowded.count === 0) return;
     }
   }
 
@@ -218,6 +234,7 @@ export class Placement {
     this.loadedLast[gpu] = 1;
     this.copies++;
     this.missing.delete(model);
+    this.crowded.delete(model);
     this.onLoad(gpu, model, id, nowNs);
     return true;
   }
@@ -227,26 +244,36 @@ export class Placement {
     this.waiting.cooled(gpu, model);
     this.warm.delete(gpu, model);
     this.copies--;
-    if (this.waiting.count[model] > 0) this.want(model);
+    if (this.waiting.count[model] > 0 && this.cluster.held.count(model) === 0) this.missing.add(model);
   }
 
-  /** Model with waiting requests and the highest value per LOAD time that no GPU holds and this one may load, or −1. */
-  private bestMissing(gpu: number, nowNs: number): number {
-    const { missing, waiting } = this;
+  /** Such a model with the highest value per LOAD time that this GPU may load, or −1. */
+  private bestWanted(gpu: number, nowNs: number): number {
+    const missing = this.bestOf(this.missing, gpu, nowNs);
+    const crowded = this.bestOf(this.crowded, gpu, nowNs);
+    if (missing < 0 || crowded < 0) return Math.max(missing, crowded);
+    return this.perTime(crowded, nowNs) > this.perTime(missing, nowNs) ? crowded : missing;
+  }
+
+  private bestOf(models: BitSet, gpu: number, nowNs: number): number {
     let best = -1;
     let most = 0;
-    for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {
-      if (waiting.count[model] === 0) {
-        missing.delete(model);
+    for (let model = models.next(0); model >= 0; model = models.next(model + 1)) {
+      if (this.waiting.count[model] === 0) {
+        models.delete(model);
         continue;
       }
-      if (this.cluster.bars.has(model, gpu)) continue;
-      const perTime = this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
+      if (!this.cluster.lacks(gpu, model)) continue;
+      const perTime = this.perTime(model, nowNs);
       if (perTime <= most) continue;
       most = perTime;
       best = model;
     }
     return best;
+  }
+
+  private perTime(model: number, nowNs: number): number {
+    return this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
   }
 
   /**

@@ -150,6 +150,15 @@ export class Waiting {
     return worth;
   }
 
+  /** Time that a single GPU needs for the model's requests, in the largest batches. */
+  workNs(model: number): number {
+    const buckets = this.durations.buckets[model];
+    if (buckets === 1) return this.shareNs[model];
+    let workNs = 0;
+    for (let bucket = 0; bucket < buckets; bucket++) workNs += this.bucketNs[this.first[model] + bucket];
+    return workNs;
+  }
+
   /** Number of the model's requests certain to precede one of the class due at `deadlineNs`. */
   countBefore(model: number, requestClass: number, deadlineNs: number, bucket = 0): number {
     const { queues, classes, weights } = this;

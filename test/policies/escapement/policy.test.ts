@@ -203,8 +203,8 @@ describe('escapement: placement', () => {
       harness.arrive(ms, [0]);
       harness.settle(ms, ms + 9);
     }
-    // A hundred requests a second are worth more than ten that wait.
-    expect(harness.arrive(1000, Array<number>(10).fill(1))).toEqual([]);
+    // A hundred requests a second are worth about five that wait.
+    expect(harness.arrive(1000, Array<number>(5).fill(1))).toEqual([]);
   });
 
   it('lets models of equal demand take turns where there is room for one, and no oftener than serves all', () => {
@@ -227,6 +227,16 @@ describe('escapement: placement', () => {
     harness.end(1108);
     // The third was never requested.
     expect(harness.step(1300)).toEqual([]);
+  });
+
+  it('copies a model at once when its queue takes more than half of the time left', () => {
+    const harness = escapement({ gpus: 3, models: [model()] }, []);
+    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
+    // 24 take 48 ms in batches of four, of 97 ms in which the last must begin; 28 take 56 ms.
+    expect(harness.arrive(1, Array<number>(23).fill(0))).toEqual([]);
+    expect(harness.arrive(2, Array<number>(4).fill(0))).toEqual(['LOAD model 0 on GPU 1']);
+    // One attempt per LOAD time, and two copies can serve these.
+    expect(harness.arrive(3, [0])).toEqual([]);
   });
 
   it('copies a model to where room is, if its traffic is more than its GPUs can serve', () => {
