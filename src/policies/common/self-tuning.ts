@@ -55,6 +55,8 @@ export class SelfTuning {
   /** Mean time for an action to reach its lane, and for a result to return. */
   deliveryNs = 0;
   resultNs = 0;
+  private readonly leastDelivery = new RecentLeast();
+  private readonly leastResult = new RecentLeast();
   private readonly needs = new SampleWindow(WINDOW);
   private readonly errors = new SampleWindow(WINDOW);
   private untilRenewal = 1;
@@ -62,7 +64,7 @@ export class SelfTuning {
   private skewNs = 0;
   /** Mean SLO of the INFERs measured. */
   private sloNs = 0;
-  private readonly shortestSlo = new ShortestSlo();
+  private readonly shortestSlo = new RecentLeast();
   private execNs = 0;
   private seen = 0;
   private lastNs = 0;
@@ -78,9 +80,18 @@ export class SelfTuning {
     this.tuned.scheduleAheadNs = Math.max(leastNs, startNs);
   }
 
+  /** Shortest recent such times, which an action may have again; 0 before the first. */
+  get leastDeliveryNs(): number {
+    return Math.min(this.deliveryNs, this.leastDelivery.ns);
+  }
+
+  get leastResultNs(): number {
+    return Math.min(this.resultNs, this.leastResult.ns);
+  }
+
   /** Records a request that takes `execNs`. Ignored if an idle lane could not serve it within its SLO. */
   offered(sloNs: number, execNs: number, nowNs: number): void {
-    if (sloNs > execNs + this.deliveryNs + this.resultNs) this.shortestSlo.offered(sloNs, nowNs);
+    if (sloNs > execNs + this.deliveryNs + this.resultNs) this.shortestSlo.add(sloNs, nowNs);
   }
 
   /** Records a result; true if the tuned values were renewed. */
@@ -93,6 +104,8 @@ export class SelfTuning {
     this.sloNs += weight * (infer.sloNs - this.sloNs);
     this.execNs += weight * (infer.endNs - infer.beginNs - this.execNs);
     const there = infer.beginNs - infer.decidedNs;
+    this.leastResult.add(back, nowNs);
+    this.leastDelivery.add(Math.max(0, there), nowNs);
     if (!infer.wasBusy) this.skewNs += (this.skewNs === 0 ? 1 : NEW) * (there - back - this.skewNs);
     const delivered = infer.wasBusy ? Math.min(there, Math.max(0, back + this.skewNs)) : there;
     if (infer.freeNs > 0) this.needs.add(delivered + infer.predictedFreeNs - infer.freeNs);
@@ -117,6 +130,8 @@ export class SelfTuning {
     this.skewNs = 0;
     this.deliveryNs = 0;
     this.resultNs = 0;
+    this.leastDelivery.clear();
+    this.leastResult.clear();
     this.tuned.scheduleAheadNs = Math.max(this.leastNs, this.startNs);
     this.tuned.marginNs = 0;
     return true;
@@ -246,26 +261,31 @@ export class SampleWindow {
   }
 }
 
-/** Period of the minimum: requests count for one to two of these. */
+/** Period of the minimum: values count for one to two of these. */
 const PERIOD_NS = 10 * NS_PER_S;
 
-/** Shortest SLO of recent requests. */
-class ShortestSlo {
+/** Least of recent values. */
+class RecentLeast {
   private presentNs = Number.POSITIVE_INFINITY;
   private beforeNs = Number.POSITIVE_INFINITY;
   private periodNs = 0;
 
-  /** Infinity if no request arrived recently. */
+  /** Infinity if there was none recently. */
   get ns(): number {
     return Math.min(this.presentNs, this.beforeNs);
   }
 
-  offered(sloNs: number, nowNs: number): void {
+  add(valueNs: number, nowNs: number): void {
     const passedNs = nowNs - this.periodNs;
     if (passedNs >= PERIOD_NS) {
       this.beforeNs = passedNs < 2 * PERIOD_NS ? this.presentNs : Number.POSITIVE_INFINITY;
-      this.presentNs = sloNs;
+      this.presentNs = valueNs;
       this.periodNs = nowNs;
-    } else if (sloNs < this.presentNs) this.presentNs = sloNs;
+    } else if (valueNs < this.presentNs) this.presentNs = valueNs;
+  }
+
+  clear(): void {
+    this.presentNs = Number.POSITIVE_INFINITY;
+    this.beforeNs = Number.POSITIVE_INFINITY;
   }
 }

@@ -27,8 +27,8 @@ interface EscapementOptions {
 /**
  * This project's own scheduler. A lane that may be booked gets the batch with the highest slack-discounted density
  * (`Chooser`); models are placed by the value of their copies (`Placement`); requests that can't be served are refused
- * at once, and those that missed their window are retried; booking distance and margin are measured (`SelfTuning`), and
- * no model is left far behind the others (`Fairness`).
+ * at once, and those that missed their window are retried; booking distance and margin are measured (`SelfTuning`).
+ * On request no model is left far behind the others (`Fairness`).
  */
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
@@ -96,7 +96,7 @@ export class EscapementPolicy implements Policy {
     if (isNew) this.demand.arrived(model, nowNs, this.weights.declared(requestClass));
     const bucket = this.bucketOf(slot);
     const shortestNs = this.durations.shortestNs(model, bucket);
-    const latestNs = deadlineNs - shortestNs - this.tuning.resultNs;
+    const latestNs = deadlineNs - shortestNs - this.tuning.leastResultNs;
     const sloNs = requests.sloNs[slot];
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // If the model can't be served within such an SLO at all, fairness does not apply.
@@ -207,11 +207,11 @@ export class EscapementPolicy implements Policy {
   /** True if no lane with the model will be free by `latestNs`, or, without any, it can't be loaded by then. */
   private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;
-    const { deliveryNs, resultNs } = this.tuning;
-    const soonestNs = nowNs + deliveryNs;
+    const { leastDeliveryNs, leastResultNs, resultNs } = this.tuning;
+    const soonestNs = nowNs + leastDeliveryNs;
     if (latestNs < soonestNs) return true;
     if (held.count(model) === 0)
-      return latestNs < soonestNs + this.cluster.loadNs(model) + resultNs + deliveryNs;
+      return latestNs < soonestNs + this.cluster.loadNs(model) + leastResultNs + leastDeliveryNs;
     for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
       if (!warm.has(model, gpu)) return false;
       if (this.forecasts[gpu].freeNs(nowNs, resultNs) <= latestNs) return false;
@@ -231,20 +231,18 @@ export class EscapementPolicy implements Policy {
     if (this.waiting.byGpu.count(gpu) === 0) return false;
     const { tuning, chooser, durations, order } = this;
     const forecast = this.forecasts[gpu];
-    const { resultNs, tuned } = tuning;
-    const { marginNs } = tuned;
+    const { resultNs } = tuning;
     const freeNs = forecast.freeNs(nowNs, resultNs);
     // An overdue action may take longer still: it is unknown when the lane will be free.
-    if (forecast.length > 0 && nowNs - resultNs > forecast.headEndNs + tuned.scheduleAheadNs) return false;
+    const { scheduleAheadNs } = tuning.tuned;
+    if (forecast.length > 0 && nowNs - resultNs > forecast.headEndNs + scheduleAheadNs) return false;
+    if (!this.choose(gpu, freeNs, nowNs)) return false;
     const startNs = Math.max(freeNs, nowNs + tuning.deliveryNs);
-    if (!chooser.choose(gpu, startNs, resultNs + marginNs)) {
-      if (marginNs === 0 || !chooser.choose(gpu, startNs, resultNs)) return false;
-    }
     const { model, batchIndex } = chooser;
     const durationNs = durations.on(gpu, durations.rowOf(model, chooser.bucket) + batchIndex);
     const firstNs = chooser.take(order.slots, durationNs);
     const { count } = chooser;
-    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
+    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - tuning.leastResultNs));
     order.gpu = gpu;
     order.model = model;
     order.batchIndex = batchIndex;
@@ -257,6 +255,21 @@ export class EscapementPolicy implements Policy {
     this.placement.inferSent(gpu);
     this.lanes.update(gpu, nowNs);
     return true;
+  }
+
+  /**
+   * Chooses a batch that can be answered in time: with the margin, else without, else if messages are as fast as the
+   * fastest recent ones.
+   */
+  private choose(gpu: number, freeNs: number, nowNs: number): boolean {
+    const { chooser } = this;
+    const { deliveryNs, resultNs, leastDeliveryNs, leastResultNs, tuned } = this.tuning;
+    const startNs = Math.max(freeNs, nowNs + deliveryNs);
+    if (chooser.choose(gpu, startNs, resultNs + tuned.marginNs)) return true;
+    if (tuned.marginNs > 0 && chooser.choose(gpu, startNs, resultNs)) return true;
+    const leastStartNs = Math.max(freeNs, nowNs + leastDeliveryNs);
+    const isSooner = leastStartNs + leastResultNs < startNs + resultNs;
+    return isSooner && chooser.choose(gpu, leastStartNs, leastResultNs);
   }
 
   /** Books a LOAD on the EXEC lane where GPUs have one lane. */

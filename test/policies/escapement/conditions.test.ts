@@ -1,0 +1,30 @@
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { simulate } from '../../../src/run/simulated.js';
+import { BASE, load } from '../../config/experiment-files.js';
+
+const PROFILE = resolve('experiments/profiles/resnet50_v2.clockwork-sim.v100.json');
+const models = (copies: number) => `models={ kind: profile, path: ${PROFILE}, copies: ${copies} }`;
+const OTHERS = ['edf', 'shepherd', 'clockwork', 'symphony', 'nexus'];
+
+it.each([
+  [
+    'delays of messages vary by as much as the SLO leaves',
+    [
+      ...['cluster.gpus=4', 'cluster.network.jitter=30ms', models(15), 'slo=100ms', 'warmup=5s'],
+      'workload={ kind: poisson, rate: 60/s, duration: 60s }',
+    ],
+  ],
+  [
+    'one model is cold and needs all GPUs',
+    [
+      ...['cluster.gpus=4', models(1), 'slo=40ms'],
+      'workload={ kind: poisson, rate: 1600/s, duration: 200ms }',
+    ],
+  ],
+])('is behind no other policy where %s', async (_, overrides) => {
+  const goodputRps = async (kind: string) =>
+    (await simulate(await load(BASE, [...overrides, `policy={ kind: ${kind} }`]))).summary.goodputRps!;
+  const own = await goodputRps('escapement');
+  for (const kind of OTHERS) expect(own, kind).toBeGreaterThanOrEqual(await goodputRps(kind));
+});
