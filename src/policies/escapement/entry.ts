@@ -18,7 +18,7 @@ export const escapementEntry: PolicyEntry = {
     },
     fairness: {
       type: 'number',
-      default: 0.55,
+      default: 0,
       min: 0,
       max: 1,
       describe:
