@@ -15,18 +15,21 @@ export const flags = {
 };
 export const examples = ['bound experiments/schedule-ahead.yaml --set slo=25ms'];
 
-type Means = Readonly<Record<keyof BoundFigures, { readonly description?: string | undefined }>>;
+/** Properties of a JSON schema. */
+type Means = Readonly<Record<string, { readonly description?: string | undefined }>>;
 
 /** `escapement bound FILE`: goodput that no scheduler can exceed, as a reference for any scheduler. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
+  const { toJSONSchema } = await import('zod');
   const { boundFiguresSchema } = await import('../../record/schema.js');
   const { boundOf } = await import('../../run/bound.js');
   const experiment = await loadExperiment(args.file, overridesOf(args));
   const { fairness } = experiment.policy.options;
   const isFair = typeof fairness === 'number' && fairness > 0;
   const figures = await boundOf(experiment, isFair ? fairness : undefined);
-  print(args, figures, () => boundText(experiment, figures, boundFiguresSchema.shape));
+  const means = toJSONSchema(boundFiguresSchema).properties as Means;
+  print(args, figures, () => boundText(experiment, figures, means));
 }
 
 function boundText({ seed, cluster }: Experiment, figures: BoundFigures, means: Means): string {

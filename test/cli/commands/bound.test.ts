@@ -38,6 +38,18 @@ test('says where the bound is not strict, and what is left out', async () => {
   expect((await runCli(['bound', file, ...later])).stdout).toContain('cluster.changes');
 });
 
+test('says what the bounds of fairness and of weights mean', async () => {
+  const file = writeIn(
+    tempDir(),
+    'small.yaml',
+    `${SMALL_EXPERIMENT}\nclasses: [{ name: gold, weight: 2 }, { name: free }]`,
+  );
+  const fair = ['--set', 'policy={ kind: escapement, fairness: 0.5 }'];
+  const { stdout } = await runCli(['bound', file, ...fair]);
+  expect(stdout).toContain('weighted: Upper bound on weightedGoodputRps');
+  expect(stdout).toContain('fair: Upper bound if no model may fall below');
+});
+
 test('refuses clients whose requests depend on the answers', async () => {
   const closed = SMALL_EXPERIMENT.replace(
     /^workload:.*$/m,
