@@ -56,6 +56,13 @@ describe('predictLatencyNs', () => {
     expect(predictLatencyNs(crowded, 0, 8, 0)).toBe(4 * MS + 8 * MS);
   });
 
+  it('waits for a queue that fills a batch, and joins one that does not', () => {
+    const joined = cluster();
+    warm(joined, 0);
+    expect(predictLatencyNs(joined, 0, 3, 0)).toBe(4 * MS);
+    expect(predictLatencyNs(joined, 0, 4, 0)).toBe(4 * MS + 8 * MS);
+  });
+
   it('joins the last batch of those before it', () => {
     const joined = cluster();
     warm(joined, 0);
