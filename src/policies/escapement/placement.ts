@@ -81,12 +81,12 @@ export class Placement {
     this.urged = true;
   }
 
-  /** Records that a request waits for the model and must begin within `leftNs`. */
-  want(model: number, leftNs: number, nowNs: number): void {
+  /** Records that a request waits for the model. */
+  want(model: number, deadlineNs: number, nowNs: number): void {
     const copies = this.cluster.held.count(model);
     if (copies === 0) this.missing.add(model);
     else {
-      const isCrowded = this.waiting.workNs(model) > CROWDED * copies * leftNs;
+      const isCrowded = this.waiting.workNs(model) > CROWDED * copies * (deadlineNs - nowNs);
       if (!isCrowded || nowNs < this.nextTryNs[model]) return;
       this.nextTryNs[model] = nowNs + this.cluster.loadNs(model);
       this.crowded.add(model);

@@ -105,7 +105,7 @@ export class EscapementPolicy implements Policy {
     }
     this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket);
     this.lanes.lookWhere(this.cluster.warm, model);
-    this.placement.want(model, latestNs - nowNs, nowNs);
+    this.placement.want(model, deadlineNs, nowNs);
     // First instant at which it is too late.
     return Math.floor(latestNs) + 1;
   }

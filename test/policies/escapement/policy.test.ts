@@ -232,7 +232,7 @@ describe('escapement: placement', () => {
   it('copies a model at once when its queue takes more than half of the time left', () => {
     const harness = escapement({ gpus: 3, models: [model()] }, []);
     expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
-    // 24 take 48 ms in batches of four, of 97 ms in which the last must begin; 28 take 56 ms.
+    // 24 take 48 of 100 ms in batches of four, 28 take 56 ms.
     expect(harness.arrive(1, Array<number>(23).fill(0))).toEqual([]);
     expect(harness.arrive(2, Array<number>(4).fill(0))).toEqual(['LOAD model 0 on GPU 1']);
     // One attempt per LOAD time, and two copies can serve these.
