@@ -71,17 +71,10 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   live: 23_960,
   load: 1_920,
   play: 4_135,
-<<<<<<< HEAD
-  policies: 7_500,
+  policies: 7_570,
   record: 4_836,
   report: 7_058,
   run: 6_135,
-=======
-  policies: 7_570,
-  record: 4_835,
-  report: 7_100,
-  run: 5_740,
->>>>>>> e8652c80 (Renew the reference of keys and the budget of policies)
   scalers: 900,
   serve: 3_825,
   sim: 1_170,
