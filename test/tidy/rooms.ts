@@ -69,7 +69,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   core: 4_520,
   index: 30,
   live: 23_960,
-  load: 1_920,
+  load: 1_905,
   play: 4_135,
   policies: 7_570,
   record: 4_836,
@@ -84,7 +84,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 860;
+export const MOST_FILES = 856;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room
