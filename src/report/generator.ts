@@ -1,5 +1,6 @@
 import type { DrawnRun, GeneratorFigures } from '../record/results.js';
 import { formatCount, formatPercent, significant } from '../text/numbers.js';
+import { present } from './lists.js';
 
 /** Tolerated lateness of requests, as a share of the SLO, or of the executed median if SLOs differ. */
 const LATE_SHARE = 0.1;
@@ -10,19 +11,13 @@ const WAITED_SHARE = 0.01;
 export function generatorLines({ summary: { kind, generator } }: Pick<DrawnRun, 'summary'>): string[] {
   if (generator === undefined) return [];
   const { sentLateMs, timersLateMs, retries } = generator;
-  return [
-    ...(sentLateMs === undefined
-      ? []
-      : [
-          `requests were ${kind === 'load' ? 'sent' : 'offered'} ${latenessText(sentLateMs)} later than intended`,
-        ]),
-    ...(timersLateMs === undefined ? [] : [`timers fired ${latenessText(timersLateMs)} late`]),
-    ...(retries === undefined
-      ? []
-      : [
-          `${formatCount(retries.requests)} requests were sent again, ${formatCount(retries.attempts)} times in all`,
-        ]),
-  ];
+  return present(
+    sentLateMs &&
+      `requests were ${kind === 'load' ? 'sent' : 'offered'} ${latenessText(sentLateMs)} later than intended`,
+    timersLateMs && `timers fired ${latenessText(timersLateMs)} late`,
+    retries &&
+      `${formatCount(retries.requests)} requests were sent again, ${formatCount(retries.attempts)} times in all`,
+  );
 }
 
 /** Why figures of a run describe the machine that sent its requests rather than the server; empty if reliable. */
@@ -32,24 +27,17 @@ export function generatorWarnings({ summary, sloMs }: Pick<DrawnRun, 'summary' |
   const { sentLateMs, timersLateMs, waitedForConnection, notSent } = generator;
   const mostMs = LATE_SHARE * (sloMs ?? executedLatencyMs.p50 ?? Number.POSITIVE_INFINITY);
   const late = (what: string, figures: GeneratorFigures['sentLateMs']) =>
-    figures === undefined || figures.p99 <= mostMs
-      ? []
-      : [
-          `${what} late (p99 ${ms(figures.p99)}), by more than a tenth of ${sloMs === null ? 'the executed median' : 'the SLO'}: figures may describe the load generator`,
-        ];
+    figures !== undefined &&
+    figures.p99 > mostMs &&
+    `${what} late (p99 ${ms(figures.p99)}), by more than a tenth of ${sloMs === null ? 'the executed median' : 'the SLO'}: figures may describe the load generator`;
   const waited = waitedForConnection / requests.offered;
-  return [
-    ...late(kind === 'load' ? 'requests were sent' : 'requests were offered', sentLateMs),
-    ...late('timers fired', timersLateMs),
-    ...(waited > WAITED_SHARE
-      ? [
-          `${formatPercent(waited)} of the requests waited for a free connection, and their latencies include the wait; raise --connections`,
-        ]
-      : []),
-    ...(notSent > 0
-      ? [`${formatCount(notSent)} requests were not sent because too many were unanswered`]
-      : []),
-  ];
+  return present(
+    late(kind === 'load' ? 'requests were sent' : 'requests were offered', sentLateMs),
+    late('timers fired', timersLateMs),
+    waited > WAITED_SHARE &&
+      `${formatPercent(waited)} of the requests waited for a free connection, and their latencies include the wait; raise --connections`,
+    notSent > 0 && `${formatCount(notSent)} requests were not sent because too many were unanswered`,
+  );
 }
 
 function latenessText({ p50, p99, max }: NonNullable<GeneratorFigures['sentLateMs']>): string {

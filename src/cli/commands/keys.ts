@@ -1,6 +1,6 @@
 import { nearest } from '../../base/nearest.js';
 import type { KeyDescription } from '../../config/keys.js';
-import { groupBy } from '../../report/group-by.js';
+import { groupBy } from '../../report/lists.js';
 import { hanging, terminalWidth } from '../../text/terminal.js';
 import { json, plugin, print } from '../common-options.js';
 import { group, text, usageError, type ValuesOf } from '../options.js';

@@ -2,6 +2,7 @@ import { DIMENSIONS } from '../../record/dimensions.js';
 import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
 import { type Breakdown, breakdownsOf, failingModels } from '../breakdown.js';
 import { hurtModels } from '../hurt-text.js';
+import { present } from '../lists.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
@@ -73,7 +74,7 @@ export function runCharts(run: DrawnRun): NamedChart[] {
   const bars = (name: string, breakdown: Breakdown) => ({ name, spec: outcomeBars(breakdown) });
   return [
     ...breakdowns.map((breakdown) => bars(DIMENSIONS[breakdown.dimension].plural, breakdown)),
-    ...(failing === null ? [] : [bars('failures', failing)]),
+    ...present(failing && bars('failures', failing)),
     ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
     ...timeCharts(run, [runLabel(run)]),
   ];
@@ -88,12 +89,10 @@ function planeCharts(
   const here = recommendations.filter(({ best }) => points.includes(best));
   const suffix = several ? `-${fileName(Object.values(slice.fixed).join('-'))}` : '';
   const grouped = points.some(({ groups }) => groups.length > 0);
-  return [
-    ...(grouped ? [{ name: `groups${suffix}`, spec: groupLines(slice, finding(headline(here))) }] : []),
-    ...(ratedPoints(points).length === 0
-      ? []
-      : [{ name: `goodput${suffix}`, spec: goodputLines(slice, here) }]),
-  ];
+  return present(
+    grouped && { name: `groups${suffix}`, spec: groupLines(slice, finding(headline(here))) },
+    ratedPoints(points).length > 0 && { name: `goodput${suffix}`, spec: goodputLines(slice, here) },
+  );
 }
 
 /** Latency of the default and of the best, and the best's course over time. */
@@ -174,12 +173,13 @@ function hasSpan({ windows }: DrawnRun): boolean {
 
 function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
   const note = joined(...notes);
-  return [
-    ...(hasSpan(run) ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
-    ...(run.timeline.length === 0
-      ? []
-      : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, { worst: run.worst, note }) }]),
-  ];
+  return present(
+    hasSpan(run) && { name: 'over-time', spec: overTime(run, note) },
+    run.timeline.length > 0 && {
+      name: 'gpu-timeline',
+      spec: gpuTimeline(run.timeline, { worst: run.worst, note }),
+    },
+  );
 }
 
 /** Note that groups are not drawn; empty if all are. */

@@ -1,9 +1,11 @@
 import type { DrawnRun, TunedSeries } from '../../record/results.js';
 import { formatPercent, formatRate, significant } from '../../text/numbers.js';
+import { present } from '../lists.js';
 import {
   ALERT,
   type ChartSpec,
   chart,
+  joined,
   MUTED,
   STRONG,
   seriesEncoding,
@@ -42,14 +44,14 @@ export function overTime(run: DrawnRun, note = ''): ChartSpec {
   ];
   const rates = `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} req/s`;
   const peak = formatRate(Math.max(...windows.map(({ offeredRps }) => offeredRps ?? 0)));
-  const subtitle = [
+  const subtitle = joined(
     `${rates} in time (${formatPercent(summary.attainment)}); peak ${peak} req/s`,
     `windows of ${formatSeconds(widthOf(run))}`,
-    ...(time.beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(time.beginSeconds)}`] : []),
-    ...(note === '' ? [] : [note]),
-  ];
+    time.beginSeconds > 0 ? `without the warm-up of ${formatSeconds(time.beginSeconds)}` : '',
+    note,
+  );
   return chart(
-    { title: 'Requests over time', subtitle: subtitle.join(' · '), width: WIDTH + 110, fluid: true },
+    { title: 'Requests over time', subtitle, width: WIDTH + 110, fluid: true },
     { vconcat: panels, spacing: 26, resolve: { scale: { x: 'shared', ...LEGENDS } } },
   );
 }
@@ -72,7 +74,7 @@ export function runsOverTime(
   return chart(
     {
       title: 'Goodput over time',
-      subtitle: [...said, `windows of ${[...widths].join(' and ')}`].join(' · '),
+      subtitle: joined(...said, `windows of ${[...widths].join(' and ')}`),
       width: WIDTH + 110,
       fluid: true,
     },
@@ -196,14 +198,10 @@ function requestsPanel({ windows, summary }: DrawnRun, time: TimeAxis): object[]
     axis: RATES,
     height: HEIGHT,
     params: [ZOOM_TIME],
-    below: [
-      ...(hasTail
-        ? [
-            { ...end, mark: { type: 'rule', color: MUTED, strokeDash: [3, 3] } },
-            { ...end, mark: text },
-          ]
-        : []),
-    ],
+    below: present(
+      hasTail && { ...end, mark: { type: 'rule', color: MUTED, strokeDash: [3, 3] } },
+      hasTail && { ...end, mark: text },
+    ),
     read: {
       offered: ({ offeredRps }) => offeredRps,
       goodput: ({ goodputRps }) => goodputRps,

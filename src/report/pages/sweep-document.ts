@@ -8,6 +8,7 @@ import { costTexts } from '../cost-text.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { fleetTable } from '../fleet-text.js';
+import { present } from '../lists.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
 import { type Estimate, shareWithInterval, withInterval } from '../statistics.js';
@@ -33,7 +34,7 @@ export function sweepDocument(results: SweepResults): Document {
       { title: '', blocks: [{ text: provenance(results) }] },
       { title: 'Results', blocks: [{ table: pointsTable(results) }] },
       { title: '', blocks: [{ text: readings(results), tone: 'small' }], only: 'page' },
-      ...(fleets === null ? [] : [{ title: 'Fleets by cost', blocks: [{ table: fleets }] }]),
+      ...present(fleets && { title: 'Fleets by cost', blocks: [{ table: fleets }] }),
       {
         title: 'Charts',
         blocks: [...(leftOut === '' ? [] : [{ text: leftOut }]), { charts: true as const }],
@@ -81,15 +82,14 @@ function pointsTable(results: SweepResults): Table {
     ...axes.filter(({ isChoice }) => isChoice),
   ]);
   const marks = marksOf(recommendations);
-  const columns = [
+  const columns = present<PointColumn>(
     ...placeColumns(results),
-    ...(recommendations.length === 0
-      ? []
-      : [
-          { title: '', cell: (point: Point) => ({ text: marks.get(point)?.join(', ') ?? '', strong: true }) },
-        ]),
+    recommendations.length > 0 && {
+      title: '',
+      cell: (point) => ({ text: marks.get(point)?.join(', ') ?? '', strong: true }),
+    },
     ...figureColumns(results, points, recommendations),
-  ];
+  );
   return {
     columns,
     rows: points.map((point) => columns.map(({ cell }) => cell(point))),
@@ -139,44 +139,34 @@ function figureColumns(
   const groups = points[0]?.groups ?? [];
   const gains = gainsOf(recommendations);
   const meets = requirementOf(results);
-  return [
+  const ofGroups = groups.flatMap(({ name }, i) => [
+    figure(name, (point) => percentCell(point.groups[i]?.attainment?.mean ?? null)),
+    figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
+  ]);
+  const hasCost = some(({ cost }) => cost !== null);
+  return present(
     figure('req/s', ({ goodputRps }) => estimateCell(withInterval, goodputRps)),
-    ...(gains.size === 0
-      ? []
-      : [figure('× default', (point) => numberCell(formatFactor)(gains.get(point) ?? null))]),
+    gains.size > 0 && figure('× default', (point) => numberCell(formatFactor)(gains.get(point) ?? null)),
     figure('offered', ({ offeredRps }) => estimateCell(withInterval, offeredRps), true),
     figure('attainment', ({ attainment }) => estimateCell(shareWithInterval, attainment)),
-    ...(some(({ weighted }) => weighted !== null)
-      ? [figure('attainment by weight', (point) => percentCell(scoreOf(point)))]
-      : []),
-    ...(groups.length > 1
-      ? groups.flatMap(({ name }, i) => [
-          figure(name, (point) => percentCell(point.groups[i]?.attainment?.mean ?? null)),
-          figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
-        ])
-      : []),
+    some(({ weighted }) => weighted !== null) &&
+      figure('attainment by weight', (point) => percentCell(scoreOf(point))),
+    ...(groups.length > 1 ? ofGroups : []),
     figure('worst model', (point) => percentCell(worstModel(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
     figure('p99', ({ p99Ms }) => msCell(p99Ms)),
-    ...(some(({ cost }) => cost !== null)
-      ? [
-          figure('per hour', ({ cost }) => ({ text: costTexts(cost)[0], sort: cost?.perHour ?? -1 })),
-          figure('per million in time', ({ cost }) => ({
-            text: costTexts(cost)[1],
-            sort: cost?.perMillionInTime ?? Number.POSITIVE_INFINITY,
-          })),
-        ]
-      : []),
-    ...(results.required === undefined
-      ? []
-      : [
-          {
-            title: results.required.join(' and '),
-            cell: (point: Point) => ({ text: meets(point) ? 'met' : 'missed' }),
-          },
-        ]),
+    hasCost && figure('per hour', ({ cost }) => ({ text: costTexts(cost)[0], sort: cost?.perHour ?? -1 })),
+    hasCost &&
+      figure('per million in time', ({ cost }) => ({
+        text: costTexts(cost)[1],
+        sort: cost?.perMillionInTime ?? Number.POSITIVE_INFINITY,
+      })),
+    results.required && {
+      title: results.required.join(' and '),
+      cell: (point: Point) => ({ text: meets(point) ? 'met' : 'missed' }),
+    },
     figure('runs', ({ cells }) => countCell(cells.length), true),
-  ];
+  );
 }
 
 /** Score of each point relative to the default under the same conditions. */

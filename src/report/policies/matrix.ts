@@ -1,6 +1,6 @@
 import { ratioOf } from '../../record/counted.js';
 import type { CellResult } from '../../record/results.js';
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../lists.js';
 import { type Senders, sendersOf } from '../senders.js';
 import {
   type Estimate,

@@ -1,4 +1,4 @@
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../lists.js';
 import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
 import type { PolicyRun } from './merge.js';
 

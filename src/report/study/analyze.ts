@@ -1,7 +1,7 @@
 import type { FailedCell, SweepResults } from '../../record/results.js';
 import { checkThreshold, parseThreshold } from '../../record/threshold.js';
 import { FLEET_TARGET } from '../fleets.js';
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../lists.js';
 import { estimateOf, type Sample, scaledSample } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
 import { type Standing, standingOf } from './best.js';

@@ -6,7 +6,7 @@ import type {
   RequestFigures,
   SweepResults,
 } from '../../record/results.js';
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../lists.js';
 import {
   type Estimate,
   estimate,

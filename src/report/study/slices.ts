@@ -1,5 +1,5 @@
 import type { SweepResults } from '../../record/results.js';
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../lists.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
 import { type Axis, fixedValues, sweepAxes } from './axes.js';
 import { choiceLabel } from './finding.js';

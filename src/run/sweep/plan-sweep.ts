@@ -9,7 +9,7 @@ import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import { type CaseAxis, caseKeys, readSweepSection } from '../../config/sweep-section.js';
 import type { SweepResults, VariedKey } from '../../record/results.js';
 import { parseThreshold } from '../../record/threshold.js';
-import { groupBy } from '../../report/group-by.js';
+import { groupBy } from '../../report/lists.js';
 import { buildGrid, cellId } from './grid.js';
 import { type PlannedCell, planCells } from './plan.js';
 import { chooseAxes, parseSeeds } from './vary.js';

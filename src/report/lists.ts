@@ -9,3 +9,8 @@ export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K
   }
   return groups;
 }
+
+/** The items that are there: conditions that do not hold leave `false`. */
+export function present<T>(...items: readonly (T | false | null | undefined)[]): T[] {
+  return items.filter((item): item is T => item !== false && item !== null && item !== undefined);
+}
