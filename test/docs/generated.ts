@@ -82,19 +82,33 @@ of them have a key. [Experiment files](experiment-files.md) explains the section
 /** A row for each key; one that is alike in several kinds has them in a column. */
 function keyTable(keys: readonly KeyDescription[]): string {
   const kinds = new Set(keys.map(({ kind }) => kind));
+  const explained = new Map<string, string>();
+  const meaningOf = ({ key, description }: KeyDescription) => {
+    const id = `${key.split('.').at(-1)} ${description}`;
+    const earlier = explained.get(id);
+    if (earlier !== undefined && earlier !== key) return `as \`${earlier}\``;
+    explained.set(id, key);
+    return escaped(description);
+  };
   const rows = [...groupBy(keys, ({ kind: _, ...key }) => JSON.stringify(key)).values()].map((same) => {
-    const [{ key, default: byDefault, required, description }] = same as [KeyDescription];
+    const [first] = same as [KeyDescription];
+    const { key, default: byDefault, required } = first;
     const of = same.length === kinds.size ? 'all' : same.map(({ kind }) => kind).join(', ');
     const usual = required ? 'required' : byDefault === undefined ? '' : `\`${byDefault}\``;
-    return [`\`${key}\``, ...(kinds.size > 1 ? [of] : []), usual, escaped(description)];
+    return [`\`${key}\``, ...(kinds.size > 1 ? [of] : []), usual, meaningOf(first)];
   });
   return markdownTable(['key', ...(kinds.size > 1 ? ['kinds'] : []), 'default', 'meaning'], rows);
 }
 
 function jsonPage(): string {
   const table = (rows: string[][]) => markdownTable(['field', 'type', 'meaning'], rows);
-  const ofSummary = alike(fieldRows(summaryJsonSchema() as JsonSchema, '', {}));
-  const known = new Set(ofSummary.map(String));
+  const rows = alike(fieldRows(summaryJsonSchema() as JsonSchema, '', {}));
+  // Causes have a table of their own.
+  const causes = ['`failures.*`', 'integer', 'Of each [cause](../how-to/explain-failures.md).'];
+  const at = rows.findIndex(([name]) => name?.startsWith('`failures.'));
+  const others = rows.filter(([name]) => !name?.startsWith('`failures.'));
+  const ofSummary = others.toSpliced(at, 0, causes);
+  const known = new Set(rows.map(String));
   const ofStatus = alike(fieldRows(z.toJSONSchema(statusSchema) as JsonSchema, '', {}));
   return `# JSON fields
 

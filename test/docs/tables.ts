@@ -77,16 +77,17 @@ export const TABLES: readonly DocumentTable[] = [
   { name: 'columns of gpus.tsv', path: 'docs/reference/outputs.md', table: columnTable(FLEET_COLUMNS) },
 ];
 
-/** Causes of failures have a table of their own. */
+/** Causes of failures have a table of their own, percentiles are named as a whole. */
 function figureTable(): string {
   const names = figureNames().filter(
-    (name) => name === 'late' || !(CAUSES as readonly string[]).includes(name),
+    (name) => name === 'late' || !(/^p\d+$/.test(name) || (CAUSES as readonly string[]).includes(name)),
   );
   return markdownTable(
     ['figure', 'unit', 'better', 'meaning'],
     names.map((name) => {
       const { unit, better = '', description } = figureOf(name)!;
-      return [`\`${name}\``, UNITS[unit], better, description];
+      // What JSON has instead of a figure that was not measured fails any threshold.
+      return [`\`${name}\``, UNITS[unit], better, description.replace(/; (?:null|absent)\b.*/, '.')];
     }),
   );
 }
