@@ -53,9 +53,10 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
 @media (max-width: 600px) { main { padding: 24px 14px 40px; } h1 { font-size: 26px; } h1 + p { font-size: 16px; }
   figure { padding: 4px 6px; } th, td { padding: 7px 9px; } }
 @media print { :root { --ink: #000; --muted: #444; --line: #bbb; --ground: #fff; --card: #fff; --strong: #000;
-  --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
+  --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 10pt; } main { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
-  .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
-  .scripted .hint { display: none; } h2 { break-after: avoid; margin: 18px 0 6px; font-size: 13pt; } h1 { font-size: 20pt; }
-  header p, section p { margin: 4px 0; } section:has(> figure) { break-before: page; } }
+  .scroll { overflow: visible; } table { font-size: 8pt; } th, td { padding: 2px 5px; line-height: 1.3; white-space: normal; } pre { white-space: pre-wrap; }
+  .scripted .hint { display: none; } h2 { break-after: avoid; margin: 14px 0 4px; font-size: 13pt; } h1 { font-size: 20pt; }
+  h1 + p { font-size: 11pt; } th, p.small { font-size: 8pt; } pre { padding: 6px 10px; }
+  p { max-width: none; line-height: 1.4; } header p, section p { margin: 4px 0; } section:has(> figure) { break-before: page; } }
 `;

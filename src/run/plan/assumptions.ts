@@ -10,8 +10,10 @@ import type { Written } from './losses.js';
 /** The GPUs and the policy of an experiment, as a part of its file. */
 export function setupOf({ policy: { kind } }: Experiment, { cluster, policy = { kind } }: Written): string {
   const { gpus = 1 } = cluster ?? {};
-  const rented = typeof gpus === 'number' ? gpus : gpus.filter(({ count }) => count !== 0);
-  return stringify({ cluster: { gpus: rented }, policy }).trimEnd();
+  const inLine = (value: unknown) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+  const rented = typeof gpus === 'number' ? [] : gpus.filter(({ count }) => count !== 0);
+  const kinds = rented.map((kind) => `\n    - ${inLine(kind)}`).join('');
+  return `cluster:\n  gpus:${kinds === '' ? ` ${gpus}` : kinds}\npolicy: ${inLine(policy)}`;
 }
 
 /** Assumptions of a simulation that may not hold for a real cluster. */

@@ -182,7 +182,11 @@ function wordsOf({ metric, operator, limit, text }: Threshold): string {
 }
 
 function lossText({ meets, attainment }: Tried): string {
-  const verdict = meets === 'yes' ? 'the target still holds' : 'the target no longer holds';
+  const verdict = {
+    yes: 'the target still holds',
+    unsure: 'the target holds only on average',
+    no: 'the target no longer holds',
+  }[meets];
   return attainment === null ? verdict : `${verdict}, with ${formatPercent(attainment)} in time`;
 }
 
