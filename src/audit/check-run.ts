@@ -42,7 +42,7 @@ export interface Audit {
 /** Figures not about requests or actions, which no run's logs hold. */
 export const NOT_IN_LOGS =
   'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs; ' +
-  'windows, figures of kinds of GPUs, GPU time of groups, models and lengths, and causes of parts other than models and the limits of tenants: not recomputed';
+  'windows, cost, intervals, figures of kinds of GPUs, GPU time of groups, models and lengths, and causes of parts other than models and the limits of tenants: not recomputed';
 
 /**
  * Recomputes the claims of run.json from requests.tsv and actions.tsv, and checks that the run obeyed the rules. Shares
