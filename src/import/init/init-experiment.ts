@@ -219,7 +219,7 @@ function textOf({ traces, models, kinds, slo, isGiven, from }: Contents): string
       ...(others.length > 0 && { profiles }),
     };
   });
-  const workload = traces.map(({ path, kind }) => ({ kind, path: from(path), ...(slo !== null && { slo }) }));
+  const workload = traces.map(({ path, kind }) => ({ kind, path: from(path) }));
   const speeds = kinds.filter(({ speed }) => speed !== undefined).map(({ name }) => name);
   const slosMs = traces.flatMap(({ slosNs }) => [...slosNs].map((ns) => `${ns / 1e6} ms`));
   const sloReason =
@@ -252,6 +252,7 @@ function textOf({ traces, models, kinds, slo, isGiven, from }: Contents): string
       : ['  gpus: 1', '  # What your runtime leaves for weights on a GPU.', '  memory: 16GiB']),
     writeYaml({ models: sections }).trimEnd(),
     sloReason,
+    ...(slo === null ? [] : [`slo: ${slo}`]),
     writeYaml({ workload }).trimEnd(),
     '# Requests of the first seconds, in which every model is cold, count as well: 10s leaves them out.',
     'warmup: 0s',

@@ -63,7 +63,7 @@ it('sets five times the latency of batch 1 of the slowest model for an SLO, unle
   expect((await init([...profiles, one])).text).toContain('slo: 55ms');
   expect((await init([...profiles, one])).text).toContain('that of the trace (100 ms)');
   expect((await init([...profiles, one], { slo: '70ms' })).text).toContain('slo: 70ms');
-  expect((await init([...profiles, several])).text).not.toMatch(/^ +slo:/m);
+  expect((await init([...profiles, several])).text).not.toMatch(/^ *slo:/m);
 });
 
 it('reads folders, and takes all profiles for a trace of functions', async () => {
