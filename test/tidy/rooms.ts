@@ -72,7 +72,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   load: 1_905,
   play: 4_135,
   policies: 7_570,
-  record: 4_836,
+  record: 4_920,
   report: 7_058,
   run: 6_120,
   scalers: 900,

@@ -1,11 +1,13 @@
 import { NS_PER_US } from '../../base/units.js';
-import { toMs } from '../../text/numbers.js';
+import { toMs, toSeconds } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import { CAUSE_MEANINGS } from '../causes.js';
 import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
 
 /** Shorter times are not worth a line. */
 const TINY_NS = 50 * NS_PER_US;
+/** Largest number of lost GPUs named one by one. */
+const MOST_LOST = 3;
 
 /** Explains in sentences why a request ended as it did, as far as possible without looking at the other requests. */
 export function explain(flight: Flight): string[] {
@@ -92,14 +94,24 @@ function reasonsToWait(flight: Flight, known: Knowledge, untilNs: number): strin
   const warm = known.gpus.filter((gpu) => gpu.warm);
   const reasons = warm.length > 0 ? [bookedUntil(flight, warm)] : coldReasons(flight, known, untilNs);
   if (known.queued > 0) reasons.push(`${plural(known.queued, 'earlier request')} for the model waited`);
+  reasons.push(...lossesOf(known));
   if (flight.passedBy > 0)
     reasons.push(`${plural(flight.passedBy, 'INFER')} of other models went first on its GPUs`);
   return reasons;
 }
 
+function lossesOf({ lost = [] }: Knowledge): string[] {
+  if (lost.length > MOST_LOST) return [`${lost.length} GPUs were gone`];
+  return lost.map(({ gpu, fromNs, untilNs }) => {
+    const until = untilNs === null ? 'on' : `to ${toSeconds(untilNs)} s`;
+    return `GPU ${gpu} was gone from ${toSeconds(fromNs)} s ${until}`;
+  });
+}
+
 function bookedUntil(flight: Flight, warm: readonly KnownGpu[]): string {
   const freeNs = ({ execFreeNs }: KnownGpu) => execFreeNs ?? Number.POSITIVE_INFINITY;
   const first = warm.reduce((best, gpu) => (freeNs(gpu) < freeNs(best) ? gpu : best));
+  if (first.execFreeNs === null) return `GPU ${first.gpu}, which held its model, was draining`;
   const until = `EXEC of GPU ${first.gpu} was booked until ${at(flight, freeNs(first))}`;
   const others = warm.filter((gpu) => gpu !== first);
   if (others.length === 0) return until;

@@ -57,7 +57,7 @@ function takenIn(flight: Flight, known: Knowledge, again: boolean): string {
   for (const { gpu, warm, execFreeNs, weightsFreeNs } of known.gpus.slice(0, MOST_GPUS)) {
     const freeNs = warm ? execFreeNs : weightsFreeNs;
     const lane = warm ? 'warm, EXEC' : 'loading, WEIGHTS';
-    parts.push(`GPU ${gpu} ${lane} ${freeNs === null ? 'lost' : `booked until ${at(flight, freeNs)}`}`);
+    parts.push(`GPU ${gpu} ${lane} ${freeNs === null ? 'closed' : `booked until ${at(flight, freeNs)}`}`);
   }
   if (known.gpus.length > MOST_GPUS) parts.push(`${known.gpus.length - MOST_GPUS} more GPUs hold the model`);
   return parts.join('; ');

@@ -58,12 +58,21 @@ export interface Knowledge {
   readonly gpus: readonly KnownGpu[];
   /** When the first WEIGHTS lane of any GPU is free; null if there is no GPU. */
   readonly weightsFreeNs: number | null;
+  /** GPUs that had failed and were not back; absent if there are none, or if not logged. */
+  readonly lost?: readonly LostGpu[];
+}
+
+export interface LostGpu {
+  readonly gpu: number;
+  readonly fromNs: number;
+  /** Null if it does not come back. */
+  readonly untilNs: number | null;
 }
 
 export interface KnownGpu {
   readonly gpu: number;
   readonly warm: boolean;
-  /** Expected time at which each lane is free; null if the GPU is gone. */
+  /** Expected time at which each lane is free; null if the GPU drains or is gone. */
   readonly execFreeNs: number | null;
   readonly weightsFreeNs: number | null;
 }

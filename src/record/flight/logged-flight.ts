@@ -1,14 +1,16 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { STATUS_OK } from '../../core/action.js';
+import { GPU_OFF, GPU_ON } from '../../core/fleet-observer.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import type { Cause } from '../causes.js';
-import type { Flight, FlightAction, Knowledge, KnownGpu, TenantLimit } from './flight.js';
+import type { Flight, FlightAction, Knowledge, KnownGpu, LostGpu, TenantLimit } from './flight.js';
 import {
   LOGGED_INFER,
   LOGGED_LOAD,
   LOGGED_UNLOAD,
   type LoggedAction,
+  type LoggedChange,
   type LoggedRequest,
   type RunRows,
 } from './run-rows.js';
@@ -40,6 +42,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   const actions = actionsAround(logs, own, earlier);
   const infer = actions.find((action) => action.id === own.action) ?? null;
   const placing = actions.filter((action) => isPlacing(action, own.model));
+  const placed = [...placing, ...leaving(logs)];
   // Ids ascend in the order of sending, even within an instant.
   const whileItWaited = (action: LoggedAction) =>
     infer === null ? action.sentNs < answeredNs : action.id < infer.id;
@@ -64,7 +67,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
         ...kindOf(logs.setup, action.gpu),
       })),
     passedBy: passing.filter(
-      (action) => whileItWaited(action) && isWarm(holding(placing, action.gpu, action), action.sentNs),
+      (action) => whileItWaited(action) && isWarm(holding(placed, action.gpu, action), action.sentNs),
     ).length,
     answer: { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs, latencyNs: answeredNs - arrivalNs },
   };
@@ -124,12 +127,23 @@ function isPlacing({ type, model }: LoggedAction, wanted: number): boolean {
   return model === wanted && (type === LOGGED_LOAD || type === LOGGED_UNLOAD);
 }
 
+/** GPUs that leave lose their weights, as if they had unloaded them. */
+function leaving({ fleet = [] }: RunRows): Placing[] {
+  return fleet
+    .filter(({ state }) => state === GPU_OFF)
+    .map(({ atNs, gpu }) => ({
+      ...{ id: Number.POSITIVE_INFINITY, gpu, type: LOGGED_UNLOAD, status: STATUS_OK },
+      ...{ sentNs: atNs, handledNs: atNs },
+    }));
+}
+
 function knowledgeOf(
-  { setup }: RunRows,
+  rows: RunRows,
   { arrivalNs, model }: LoggedRequest,
   actions: readonly LoggedAction[],
   earlier: readonly number[],
 ): Knowledge {
+  const { setup, fleet } = rows;
   const lanes = Array.from({ length: setup.gpus }, () => ({ execNs: arrivalNs, weightsNs: arrivalNs }));
   const before = actions.filter(({ sentNs }) => sentNs < arrivalNs);
   for (const { gpu, type, expectedEndNs, handledNs } of before) {
@@ -138,37 +152,62 @@ function knowledgeOf(
     if (type === LOGGED_INFER || setup.oneLane) lane.execNs = Math.max(lane.execNs, expectedEndNs);
     if (type === LOGGED_LOAD || setup.oneLane) lane.weightsNs = Math.max(lane.weightsNs, expectedEndNs);
   }
-  const placing = before.filter((action) => isPlacing(action, model));
+  const placing = [...before.filter((action) => isPlacing(action, model)), ...leaving(rows)];
+  const isOn = (gpu: number) =>
+    fleet === undefined ||
+    fleet.findLast((change) => change.gpu === gpu && change.atNs <= arrivalNs)?.state === GPU_ON;
   const gpus = lanes.flatMap(({ execNs, weightsNs }, gpu): KnownGpu[] => {
     // Anything sent in the instant of its arrival was sent after its admission.
     const load = holding(placing, gpu, { sentNs: arrivalNs, id: -1 });
     const warm = isWarm(load, arrivalNs);
-    return load === undefined ? [] : [{ gpu, warm, execFreeNs: execNs, weightsFreeNs: weightsNs }];
+    return load === undefined
+      ? []
+      : [{ gpu, warm, ...(isOn(gpu) ? { execFreeNs: execNs, weightsFreeNs: weightsNs } : GONE) }];
   });
+  const free = lanes.filter((_, gpu) => isOn(gpu)).map(({ weightsNs }) => weightsNs);
+  const lost = lostAt(fleet ?? [], arrivalNs);
   const sent = new Set(before.map(({ id }) => id));
   return {
     atNs: arrivalNs,
     queued: earlier.filter((action) => !sent.has(action)).length,
     inferNs: Math.round(setup.modelInferMs[model] * NS_PER_MS),
     gpus,
-    weightsFreeNs: Math.min(...lanes.map(({ weightsNs }) => weightsNs)),
+    weightsFreeNs: free.length === 0 ? null : Math.min(...free),
+    ...(lost.length === 0 ? {} : { lost }),
   };
 }
 
+/** Lanes of a GPU that drains. */
+const GONE = { execFreeNs: null, weightsFreeNs: null };
+
+/** GPUs that had failed, without having drained, and were not back. */
+function lostAt(changes: readonly LoggedChange[], nowNs: number): LostGpu[] {
+  return changes.flatMap(({ atNs: fromNs, gpu, state }, i): LostGpu[] => {
+    if (state !== GPU_OFF || fromNs > nowNs) return [];
+    const isIts = (change: LoggedChange) => change.gpu === gpu;
+    if (changes.slice(0, i).findLast(isIts)?.state !== GPU_ON) return [];
+    const untilNs = changes.find((one) => isIts(one) && one.state === GPU_ON && one.atNs > fromNs)?.atNs;
+    return untilNs !== undefined && untilNs <= nowNs ? [] : [{ gpu, fromNs, untilNs: untilNs ?? null }];
+  });
+}
+
 /** The LOAD that holds the model on the GPU, as far as the controller knew before that moment; undefined if none. */
-function holding(placing: readonly LoggedAction[], gpu: number, moment: Moment): LoggedAction | undefined {
+function holding(placing: readonly Placing[], gpu: number, moment: Moment): Placing | undefined {
   // LOADs and UNLOADs count from the time they were sent.
-  const last = placing.reduce<LoggedAction | undefined>((latest, action) => {
+  const last = placing.reduce<Placing | undefined>((latest, action) => {
     if (action.gpu !== gpu || !isBefore(action, moment)) return latest;
-    return latest === undefined || action.id > latest.id ? action : latest;
+    return latest === undefined || isBefore(latest, action) ? action : latest;
   }, undefined);
   if (last?.type !== LOGGED_LOAD) return undefined;
   return last.status === STATUS_OK || last.handledNs > moment.sentNs ? last : undefined;
 }
 
-function isWarm(load: LoggedAction | undefined, atNs: number): boolean {
+function isWarm(load: Placing | undefined, atNs: number): boolean {
   return load !== undefined && load.handledNs <= atNs;
 }
+
+/** A LOAD or UNLOAD, or a GPU's leaving. */
+type Placing = Moment & Pick<LoggedAction, 'gpu' | 'type' | 'status' | 'handledNs'>;
 
 /** Send time of an action; `id` orders actions sent in the same instant. */
 type Moment = Pick<LoggedAction, 'sentNs' | 'id'>;

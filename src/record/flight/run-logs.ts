@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { LogReader } from '../../base/files/log-reader.js';
 import { NS_PER_S } from '../../base/units.js';
+import type { GpuState } from '../../core/fleet-observer.js';
 import { OUTCOME_ERROR, OUTCOME_OK, type Outcome } from '../../core/request.js';
 import { CAUSES } from '../causes.js';
+import type { LoggedCluster } from '../log-columns.js';
 import { RESULT_OF_OUTCOME } from '../request-log.js';
 import type { RunResult, RunSetup } from '../results.js';
-import type { LoggedAction, LoggedRequest, RunRows } from './run-rows.js';
+import type { LoggedAction, LoggedChange, LoggedRequest, RunRows } from './run-rows.js';
 
 const ACTION_COLUMNS = [
   't',
@@ -53,7 +55,7 @@ const OUTCOMES = new Map(
  */
 export function runLogs(
   dir: string,
-  { setup, windows, summary: { requests: counted, cancelled = 0, actions: counts } }: RunResult,
+  { setup, windows, fleet, summary: { requests: counted, cancelled = 0, actions: counts } }: RunResult,
 ): RunRows {
   const [requests, actions] = [join(dir, 'requests.tsv'), join(dir, 'actions.tsv')];
   // A client knows nothing of the cluster.
@@ -66,6 +68,7 @@ export function runLogs(
   const rows: RunRows = {
     requests: (visit) => readRequests(requests, visit),
     actions: (visit) => readActions(actions, scheduler, visit),
+    ...(fleet && { fleet: readFleet(join(dir, 'gpus.tsv'), scheduler) }),
     setup: scheduler,
   };
   const fromNs = Math.round(windows[0].beginSeconds * NS_PER_S);
@@ -113,11 +116,7 @@ function readRequests(path: string, visit: (request: LoggedRequest) => unknown):
 }
 
 /** Visits the rows of actions.tsv in order of their results. Throws `E_RESULTS`. */
-function readActions(
-  path: string,
-  { gpus, workers }: { readonly gpus: number; readonly workers: number },
-  visit: (action: LoggedAction) => void,
-): void {
+function readActions(path: string, cluster: LoggedCluster, visit: (action: LoggedAction) => void): void {
   const log = new LogReader(path, ACTION_COLUMNS);
   try {
     while (log.next()) {
@@ -128,7 +127,7 @@ function readActions(
         id,
         type,
         status,
-        gpu: Math.ceil((worker * gpus) / workers) + gpuOfWorker,
+        gpu: gpuAt(cluster, worker, gpuOfWorker),
         model,
         batchSize,
         sentNs,
@@ -144,4 +143,19 @@ function readActions(
   } finally {
     log.close();
   }
+}
+
+/** Rows of gpus.tsv. Throws `E_RESULTS`. */
+function readFleet(path: string, cluster: LoggedCluster): LoggedChange[] {
+  const log = new LogReader(path, ['t', 'worker_id', 'gpu_id', 'state']);
+  const changes: LoggedChange[] = [];
+  while (log.next()) {
+    const [atNs, worker, gpuOfWorker, state] = log.values;
+    changes.push({ atNs, gpu: gpuAt(cluster, worker, gpuOfWorker), state: state as GpuState });
+  }
+  return changes;
+}
+
+function gpuAt({ gpus, workers }: LoggedCluster, worker: number, gpuOfWorker: number): number {
+  return Math.ceil((worker * gpus) / workers) + gpuOfWorker;
 }

@@ -1,3 +1,4 @@
+import type { GpuState } from '../../core/fleet-observer.js';
 import type { Outcome } from '../../core/request.js';
 import type { Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
@@ -8,6 +9,8 @@ export interface RunRows {
   readonly requests: (visit: (request: LoggedRequest) => unknown) => void;
   /** Visits all in order of results. */
   readonly actions: (visit: (action: LoggedAction) => void) => void;
+  /** In order of time; absent if all GPUs are there throughout. */
+  readonly fleet?: readonly LoggedChange[];
   readonly setup: Pick<Required<RunSetup>, 'gpus' | 'oneLane' | 'modelInferMs'> & Pick<RunSetup, 'kinds'>;
 }
 
@@ -29,6 +32,13 @@ export interface LoggedRequest {
   readonly tenant?: number;
   /** Length of its input; absent if not known. */
   readonly length?: number;
+}
+
+/** A change of a GPU's state. All are off before their first. */
+export interface LoggedChange {
+  readonly atNs: number;
+  readonly gpu: number;
+  readonly state: GpuState;
 }
 
 /** Value of `action_type`. */

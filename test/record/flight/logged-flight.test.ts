@@ -7,7 +7,9 @@ import { Controller } from '../../../src/core/controller.js';
 import { FlightRecorder } from '../../../src/live/journal/flight-recorder.js';
 import type { JournalHeader } from '../../../src/live/journal/journal-header.js';
 import { CAUSES } from '../../../src/record/causes.js';
+import { explain } from '../../../src/record/flight/explain.js';
 import type { Flight } from '../../../src/record/flight/flight.js';
+import { flightText } from '../../../src/record/flight/flight-text.js';
 import { loggedFlight } from '../../../src/record/flight/logged-flight.js';
 import { runLogs } from '../../../src/record/flight/run-logs.js';
 import type { RunResult } from '../../../src/record/results.js';
@@ -68,17 +70,18 @@ async function watchedRun(overrides: readonly string[]): Promise<Watched> {
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What both can tell. */
-function comparable({ known, dueNs: _, ...flight }: Flight) {
+/** What both can tell; of the queue only if no request was queued `again`. The recorder was told no kinds. */
+function comparable({ known, dueNs: _, ...flight }: Flight, again: boolean) {
   const [{ queued, gpus }] = known;
-  const kept = (list: typeof gpus) => list.map(({ gpu, warm }) => ({ gpu, warm }));
-  const actions = flight.actions.map((action) =>
+  const kept = (list: typeof gpus) =>
+    list.map(({ gpu, warm, execFreeNs }) => ({ gpu, warm, isThere: execFreeNs !== null }));
+  const actions = flight.actions.map(({ gpuKind: _kind, ...action }) =>
     // Logs do not tell when an action that failed had begun.
     action.result === null || action.result.status === 'ok'
       ? action
       : { ...action, result: { ...action.result, beginNs: 0, endNs: 0 } },
   );
-  return { ...flight, actions, queued, gpus: kept(gpus) };
+  return { ...flight, actions, queued: again ? 0 : queued, gpus: kept(gpus) };
 }
 
 describe('the story of a request from the logs', () => {
@@ -86,18 +89,63 @@ describe('the story of a request from the logs', () => {
     ['overload', ['workload.0.rate=900/s']],
     ['few pages', ['cluster.pages=14']],
     ['delays', ['cluster.gpus=3', 'cluster.workers=2', 'cluster.network={ delay: 1ms, jitter: 500us }']],
+    [
+      'lost GPUs',
+      ['cluster.failures=[{ at: 300ms, gpu: 1, for: 200ms }, { at: 600ms, gpu: 0, for: 100ms }]'],
+    ],
+    [
+      'a scaler',
+      [
+        'cluster.gpus=[{ kind: v100, count: 1, min: 1, max: 3, start: 50ms }]',
+        'scaler={ kind: reactive, interval: 20ms, stabilization: 60ms }',
+      ],
+    ],
   ])('is what a watcher inside the run sees: %s', async (_, overrides) => {
     const { dir, result, seen } = await watchedRun(overrides);
     const logs = runLogs(dir, result);
     expect(seen.size).toBe(400);
+    const isAgain = [...seen.values()].some(({ known }) => known.length > 1);
     for (const [request, flight] of seen) {
+      // Logs have only the last INFER of a request, so they do not tell when it was queued again.
+      if (flight.known.length > 1) continue;
       const given = loggedFlight(logs, request, {
         model: (model) => `model-${model}`,
         classes: [],
         tenants: [],
       });
-      expect(comparable(given!.flight)).toEqual(comparable(flight));
+      expect(comparable(given!.flight, isAgain)).toEqual(comparable(flight, isAgain));
     }
+  });
+});
+
+describe('a lost GPU', () => {
+  it('is called gone, and is no reason to have waited', async () => {
+    const failures =
+      'cluster.failures=[{ at: 300ms, gpu: 1, for: 200ms }, { at: 800ms, gpu: 1, for: forever }]';
+    const dir = mkdtempSync(join(tmpdir(), 'escapement-flight-'));
+    const result = await simulate(await load(EXPERIMENT, ['workload.0.rate=900/s', failures]), {
+      outDir: dir,
+    });
+    const logs = runLogs(dir, result);
+    const failed: [id: number, arrivalNs: number][] = [];
+    logs.requests(({ id, arrivalNs, cause }) => void (cause !== null && failed.push([id, arrivalNs])));
+    const told = (fromMs: number, toMs: number) =>
+      failed
+        .filter(([, arrivalNs]) => arrivalNs > fromMs * 1e6 && arrivalNs < toMs * 1e6)
+        .map(([id]) => loggedFlight(logs, id, { model: String, classes: [], tenants: [] })!.flight)
+        .map((flight) => `${flightText(flight)}${explain(flight).join('; ')}`);
+    const [before, first, between, second] = [
+      told(100, 300),
+      told(300, 500),
+      told(500, 800),
+      told(800, 1500),
+    ];
+    for (const texts of [before, first, between, second]) expect(texts.length).toBeGreaterThan(0);
+    for (const text of [...before, ...between]) expect(text).not.toContain('was gone');
+    expect(first.join()).toContain('GPU 1 was gone from 0.3 s to 0.5 s');
+    expect(second.join()).toContain('GPU 1 was gone from 0.8 s on');
+    for (const text of [...first, ...second])
+      expect(text).not.toMatch(/GPU 1 warm|EXEC of GPU 1|that of GPU 1/);
   });
 });
 
