@@ -21,10 +21,12 @@ const NEIGHBOURS = 2;
 export class Decision {
   private readonly answer: Tried;
   private readonly runs: Runs;
+  private readonly intact: string;
 
   constructor(private readonly plan: Decided) {
     this.answer = shownOf<Tried>(plan)!;
     this.runs = new Runs(plan);
+    this.intact = plan.survives ? ' with all GPUs there' : '';
   }
 
   /** `Rent 1 × a10: 1.01 per hour, 4.97 per million requests answered in time`. */
@@ -32,12 +34,13 @@ export class Decision {
     const { plan } = this;
     if (!isFleetPlan(plan) && kindOfGpus(plan.over.key) === null && plan.over.key !== 'cluster.gpus')
       return plan.headline;
-    const { costPerHour, costPerMillion } = this.answer;
+    const { costPerHour } = this.answer;
+    const { costPerMillion } = plan.whatIfs.scenarios[0]!;
     const costs = [
       ...(costPerHour === undefined ? [] : [`${priceText(costPerHour)} per hour`]),
       ...(costPerMillion == null
         ? []
-        : [`${priceText(costPerMillion)} per million requests answered in time`]),
+        : [`${priceText(costPerMillion)} per million requests answered in time${this.intact}`]),
     ];
     return `Rent ${nameIn(plan, this.answer.value)}${costs.length === 0 ? '' : `: ${costs.join(', ')}`}`;
   }
@@ -50,18 +53,17 @@ export class Decision {
       const margin = marginText(target, answer.figures[i]!);
       return `${wordsOf(target)} (found: ${estimateText(target, answer.figures[i]!)}${margin === '' ? '' : `, ${margin}`})`;
     });
+    const after = answer.lost === undefined ? '' : ` in which ${isLost(answer.lost)}`;
     const { headroom } = whatIfs;
     const lost = whatIfs.scenarios.filter(({ value }) => / lost$/.test(value));
     return [
-      `With the scheduler ${policy} it answers ${listed(met)} in a simulation of ${formatCount(Math.round(offered))} requests over ${round3(durationSeconds)} s ${runs.named(answer)}`,
+      `With the scheduler ${policy} it answers ${listed(met)} in a simulation of ${formatCount(Math.round(offered))} requests over ${round3(durationSeconds)} s${after} ${runs.named(answer)}`,
       ...(headroom === null
         ? []
-        : [`Headroom: ${headroomText(null, headroom)} ${runs.named(...edges(whatIfs))}`]),
+        : [`Headroom${this.intact}: ${headroomText(null, headroom)} ${runs.named(...edges(whatIfs))}`]),
       ...(survives
         ? ['The target also holds after the loss of any one GPU']
-        : lost.map(
-            (one) => `If ${one.value.replace(/ lost$/, ' is lost')}, ${lossText(one)} ${runs.named(one)}`,
-          )),
+        : lost.map((one) => `If ${isLost(one.value)}, ${lossText(one)} ${runs.named(one)}`)),
     ];
   }
 
@@ -181,6 +183,11 @@ function wordsOf({ metric, operator, limit, text }: Threshold): string {
   return `requests with ${text}`;
 }
 
+/** A loss as a clause: `one l4 is lost`. */
+function isLost(name: string): string {
+  return name.replace(/ lost$/, ' is lost');
+}
+
 function lossText({ meets, attainment }: Tried): string {
   const verdict = {
     yes: 'the target still holds',
@@ -202,7 +209,10 @@ class Runs {
 
   constructor(private readonly plan: Decided) {
     const answer = shownOf<Tried>(plan)!;
-    for (const one of [answer, ...plan.tried]) this.add(nameIn(plan, one.value), one, settingsOf(plan, one));
+    for (const one of [answer, ...plan.tried]) {
+      const names = [nameIn(plan, one.value), ...(one.lost === undefined ? [] : [one.lost])];
+      this.add(names.join(', '), one, [...settingsOf(plan, one), ...(one.lostBy ?? [])]);
+    }
     const own = settingsOf(plan, answer);
     const { scenarios, headroom } = plan.whatIfs;
     for (const one of [...scenarios, ...(headroom?.tried ?? [])])

@@ -105,10 +105,13 @@ export interface Tried {
   readonly costPerMillion?: number | null;
   /** Absent if the value could not run. */
   readonly details?: Details;
-  /** Keys of its runs. */
+  /** Keys of the runs that its figures are about. */
   readonly cells: readonly string[];
-  /** The loss that the figures are about, if that is worse than none. */
+  /** The loss that the figures are about, if that is worse than none, and its overrides. */
   readonly lost?: string;
+  readonly lostBy?: readonly string[];
+  /** Keys of its other runs, as it is and after losses that are not as bad. */
+  readonly otherCells?: readonly string[];
   /** Share of the offered requests that the rates of tenants refuse, with any GPUs; mean over the seeds; absent: none. */
   readonly overRate?: number;
   /** Present if no seed changes the run: it is one sample, run with the first seed only. */
@@ -196,7 +199,7 @@ export function isOneSample(tried: readonly Pick<Tried, 'isOneSample' | 'refused
 
 /** Number of runs of a plan. */
 export function runCount({ tried }: Pick<Plan, 'tried'>): number {
-  return tried.reduce((sum, { cells }) => sum + cells.length, 0);
+  return tried.reduce((sum, { cells, otherCells = [] }) => sum + cells.length + otherCells.length, 0);
 }
 
 /** Farther than any measured figure is from its limit. Among values without one, more answers in time are nearer. */

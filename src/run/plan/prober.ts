@@ -175,7 +175,7 @@ export class Prober {
     const losses = await lossesOf(experiment, options.source, durationSeconds);
     const lost = losses.map(async ({ name, overrides }) => ({
       ...(await this.assessWith(index, overrides)),
-      lost: name,
+      ...{ lost: name, lostBy: overrides },
     }));
     return worstOf([whole, ...(await Promise.all(lost))], options.targets);
   }
@@ -211,16 +211,13 @@ function worstVerdict(figures: readonly { readonly meets: Verdict }[]): Verdict 
 }
 
 /** A candidate with the figures after the loss with which it is the closest to a miss. */
-function worstOf(cases: readonly [Tried, ...Tried[]], targets: readonly Threshold[]): Tried {
-  const [{ costPerHour, costPerMillion }] = cases;
+function worstOf(cases: readonly Tried[], targets: readonly Threshold[]): Tried {
   const margin = (one: Tried) => leastMargin(one, targets);
   const worst = cases.reduce((least, next) => (margin(next) < margin(least) ? next : least));
   return {
     ...worst,
-    ...(costPerHour === undefined ? {} : { costPerHour }),
-    ...(costPerMillion === undefined ? {} : { costPerMillion }),
     meets: worstVerdict(cases),
-    cells: cases.flatMap(({ cells }) => cells),
+    otherCells: cases.flatMap((one) => (one === worst ? [] : one.cells)),
   };
 }
 
