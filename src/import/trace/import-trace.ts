@@ -237,7 +237,8 @@ class TraceImporter {
       class: of(options.class, fields.class),
       tenant: of(options.tenant, fields.tenant),
     };
-    const used = Object.entries({ ...named, took: named.took?.field });
+    const took = named.took && hasField(named.took.field) ? named.took.field : undefined;
+    const used = Object.entries({ ...named, took });
     const words = used.flatMap(([what, field]) =>
       field === undefined || what === 'onlyModel' ? [] : `${what}: ${field}`,
     );

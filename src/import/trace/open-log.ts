@@ -45,7 +45,8 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
   const known = patterns.find(([, pattern]) => head.some((text) => pattern.test(text)));
   if (known !== undefined) {
     const [name, pattern] = known;
-    const fields = head.flatMap((text) => Object.keys(pattern.exec(text)?.groups ?? {}));
+    const groups = head.flatMap((text) => Object.entries(pattern.exec(text)?.groups ?? {}));
+    const fields = groups.filter(([, text]) => text !== undefined).map(([field]) => field);
     return { pattern: name, fields: [...new Set(fields)], entries: textEntries(lines, pattern) };
   }
   if (/^\s*[[{]/.test(line)) {

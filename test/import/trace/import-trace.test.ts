@@ -255,6 +255,13 @@ describe('a log with mistakes', () => {
     ]);
   });
 
+  it('names only fields that some line has', async () => {
+    const log = (name: string, end: string) => file(name, `${CLF}${end}\n`.repeat(3));
+    expect((await imported(log('plain.log', ''))).notes).toContain('fields: time: time, model: path');
+    const { notes } = await imported(log('timed.log', ' 0.021'));
+    expect(notes).toContain('fields: time: time, model: path, took: took');
+  });
+
   it('leaves out unreadable lines up to a share, and names the first of each kind', async () => {
     const lines = Array.from({ length: 100 }, (_, i) => `1760248800.${String(i).padStart(2, '0')},a`);
     lines[10] = 'yesterday,a';
