@@ -7,7 +7,7 @@ import type { Entry } from './entry.js';
 import { ImportedArrivals, type Section } from './imported-arrivals.js';
 import { openLog } from './open-log.js';
 import { type Fields, isPath, modelOfPath, PRESETS, type Preset, presetOf, USUAL } from './presets.js';
-import { type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
+import { TIME_HINT, type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
 
 /** Options of an import. Names of fields replace those of the preset. */
 export interface ImportOptions {
@@ -58,11 +58,16 @@ export interface ImportedTrace {
 /** Reason why a line is no arrival. Lines that are sound but of no request are not bad. */
 interface Miss {
   readonly why: string;
+  /** What was found instead, and what could have been. */
+  readonly found?: string;
+  readonly hint?: string;
   readonly isBad: boolean;
 }
 
 const NO_CALL: Miss = { why: 'no call of a model', isBad: false };
 const NS_PER_MS = 1e6;
+/** Characters of an unreadable text that are shown. */
+const MOST_FOUND = 40;
 /** Limit on the files of arrivals. */
 const MOST_SECTIONS = 200;
 const MOST_LENGTH = 2 ** 31 - 1;
@@ -272,20 +277,20 @@ class TraceImporter {
   private take(entry: Entry, named: Named): Miss | null {
     const timeText = entry.field(named.time);
     const endNs = timeText === undefined ? null : this.times.read(timeText.trim());
-    if (endNs === null) return bad(named.time, 'time');
+    if (endNs === null) return { ...bad(named.time, 'time', timeText), hint: TIME_HINT };
     if (this.lastNs !== null && endNs < this.lastNs) this.backward++;
     this.lastNs = endNs;
     const tookText = named.took && entry.field(named.took.field);
     const tookNs = tookText === undefined ? 0 : Number(tookText) * (named.took!.unit === 's' ? 1e9 : 1e6);
-    if (!(tookNs >= 0)) return bad(named.took!.field, 'duration');
+    if (!(tookNs >= 0)) return bad(named.took!.field, 'duration', tookText);
     const model = this.modelOf(entry, named);
     if (typeof model !== 'string') return model;
     const lengthText = named.length && entry.field(named.length);
     const length = lengthText === undefined || lengthText === '' ? 0 : Math.round(Number(lengthText));
-    if (!(length >= 0 && length <= MOST_LENGTH)) return bad(named.length!, 'length');
-    const sloNs =
-      named.slo === undefined ? (this.options.slo as number) : Number(entry.field(named.slo)) * NS_PER_MS;
-    if (!(sloNs >= 1 && sloNs <= Number.MAX_SAFE_INTEGER)) return bad(named.slo!, 'SLO in ms');
+    if (!(length >= 0 && length <= MOST_LENGTH)) return bad(named.length!, 'length', lengthText);
+    const sloText = named.slo && entry.field(named.slo);
+    const sloNs = named.slo === undefined ? (this.options.slo as number) : Number(sloText) * NS_PER_MS;
+    if (!(sloNs >= 1 && sloNs <= Number.MAX_SAFE_INTEGER)) return bad(named.slo!, 'SLO in ms', sloText);
     const section = {
       class: (named.class && entry.field(named.class)) || undefined,
       tenant: (named.tenant && entry.field(named.tenant)) || undefined,
@@ -304,7 +309,7 @@ class TraceImporter {
   private modelOf(entry: Entry, { model: field, onlyModel }: Named): string | Miss {
     if (field === undefined) return onlyModel!;
     const whole = entry.field(field);
-    if (whole === undefined || whole === '') return bad(field, 'model');
+    if (whole === undefined || whole === '') return bad(field, 'model', whole);
     const text = isPath(field) && this.modelPattern === null ? whole.split('?')[0]! : whole;
     let name = this.known.get(text);
     if (name === undefined) {
@@ -320,12 +325,12 @@ class TraceImporter {
     return match === null ? null : (match[1] ?? match[0]);
   }
 
-  private drop({ why, isBad }: Miss, file: string, line: number): void {
-    const dropped = this.dropped.get(why) ?? { why, count: 0, file, line };
+  private drop({ why, found = '', hint = '', isBad }: Miss, file: string, line: number): void {
+    const dropped = this.dropped.get(why) ?? { why: why + found, count: 0, file, line };
     this.dropped.set(why, { ...dropped, count: dropped.count + 1 });
     if (!isBad) return;
     this.bad++;
-    this.firstBad ??= dropped;
+    this.firstBad ??= { ...dropped, why: dropped.why + hint };
   }
 }
 
@@ -337,6 +342,7 @@ function expression(text: string): RegExp {
   }
 }
 
-function bad(field: string, wanted: string): Miss {
-  return { why: `no valid ${wanted} in ${field}`, isBad: true };
+function bad(field: string, wanted: string, text: string | undefined): Miss {
+  const found = text === undefined ? ' (missing)' : `: ${JSON.stringify(text.slice(0, MOST_FOUND))}`;
+  return { why: `no valid ${wanted} in field ${field}`, found, isBad: true };
 }

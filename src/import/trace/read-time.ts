@@ -1,5 +1,8 @@
 /** Formats of times: `auto` recognizes ISO 8601, those of access logs, and numbers since 1970 by their size. */
 export const TIME_FORMATS = ['auto', 's', 'ms', 'us', 'ns'] as const;
+/** Says what is read as a time, after a text that is not. */
+export const TIME_HINT =
+  '; times are ISO 8601, 12/Oct/2026:08:00:01 +0200, or numbers (--time-format: their unit); --time names another field';
 export type TimeFormat = (typeof TIME_FORMATS)[number];
 
 type Unit = Exclude<TimeFormat, 'auto'>;

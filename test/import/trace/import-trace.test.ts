@@ -271,7 +271,7 @@ describe('a log with mistakes', () => {
     const { dropped, arrivals } = await imported(path);
     expect(arrivals).toBe(97);
     expect(dropped.map(({ why, line }) => [line, why])).toEqual([
-      [12, 'no valid time in time'],
+      [12, 'no valid time in field time: "yesterday"'],
       [22, '1 fields where the header has 2'],
       [32, 'a quote is not closed in its line, or text follows it'],
     ]);
@@ -279,7 +279,9 @@ describe('a log with mistakes', () => {
     const options = { slo: 1, maxBad: 0.02, seed: 1 };
     await expect(importTrace(DISK_FILES, [path], `${out}.gz`, options)).rejects.toMatchObject({
       code: 'E_TRACE_VALUE',
-      what: '3 of 100 lines cannot be read, more than --max-bad allows; the first: no valid time in time',
+      what:
+        '3 of 100 lines cannot be read, more than --max-bad allows; the first: no valid time in field time: "yesterday"; ' +
+        'times are ISO 8601, 12/Oct/2026:08:00:01 +0200, or numbers (--time-format: their unit); --time names another field',
       place: { file: path, line: 12 },
     });
     expect(() => readFileSync(`${out}.gz`)).toThrow('ENOENT');
@@ -297,7 +299,10 @@ describe('a log with mistakes', () => {
       '{"data": {"result": [{"metric": 1, "values": [5, ["x", 2], [1, "+Inf"]]}, 7]}}',
       'has no known field of',
     ],
-    ['[{"id": 1, "timestamps": 5}, {"id": 2, "timestamps": [3, null]}]', 'no valid time in ns'],
+    [
+      '[{"id": 1, "timestamps": 5}, {"id": 2, "timestamps": [3, null]}]',
+      'no valid time in field ns (missing)',
+    ],
     ['HashFunction,1,2\nf,0,1\n', 'which experiments read as it is'],
     ['time,model\n2001-02-30T00:00:00Z,a\n', '1 of 1 lines cannot be read'],
     ['time,model\n1760248800.5,a\n1960248800.5,a\n', 'more than 104 days lie between'],
