@@ -105,6 +105,9 @@ export async function readTable(
     const left = others.map((column) => column!.title).join(', ');
     notes.add(`latencies are those of column ${median.title}, not of ${left}`);
   }
+  const isFilter = (title: string) => options.where.some(([column]) => column === title);
+  const unused = header.filter((title, at) => columns[at] === null && title !== '' && !isFilter(title));
+  if (unused.length > 0) notes.add(`not used: ${unused.join(', ')}`);
   let without = 0;
   for (const [r, row] of rows.entries()) {
     const line = r + 2;
@@ -155,9 +158,14 @@ function columnOf(title: string, unit: TimeUnit | undefined): Column | null {
   const [, ofBatch, ofUnit] = /^(?:b|bs|batch)_?([1-9]\d*)_(ns|us|ms|s)$/.exec(name) ?? [];
   if (ofBatch !== undefined)
     return { title, holds: 'median', factor: TIMES[ofUnit as TimeUnit], batch: Number(ofBatch) };
-  const [, sized, sizeUnit] = /^(weights|input|output)_(bytes|[kmg]i?b)$/.exec(name) ?? [];
+  const [, sized, sizeUnit] =
+    /^(weights|(?:model|weights?)_size|input|output)_(bytes|[kmg]i?b)$/.exec(name) ?? [];
   if (sized !== undefined)
-    return { title, holds: sized as Holds, factor: SIZES[sizeUnit as keyof typeof SIZES] };
+    return {
+      title,
+      holds: sized.replace(/^.*_size$/, 'weights') as Holds,
+      factor: SIZES[sizeUnit as keyof typeof SIZES],
+    };
   if (IS_ELSEWHERE.test(name)) return null;
   const [, written] = /_(ns|us|usec|ms|msec|s|sec|seconds)$/.exec(name) ?? [];
   const timeUnit = (written?.replace(/(?<=[um]s|s)ec(?:onds)?$/, '') as TimeUnit | undefined) ?? unit;
