@@ -108,7 +108,7 @@ function modelsOf(
     const all = [...calls.values()].reduce((sum, count) => sum + count, 0);
     const share = ((100 * requests) / all).toFixed(1);
     throw usage(
-      `${listed(unknown)} (${share} % of the requests) have no profile, of which there are ${listed([...byName.keys()])}: ` +
+      `${listed(unknown)} (${share} % of the requests) ${unknown.length === 1 ? 'has' : 'have'} no profile, of which there are ${listed([...byName.keys()])}: ` +
         `name the profile to take with --map ${unknown[0]}=PROFILE, or leave these requests out of the trace`,
     );
   }

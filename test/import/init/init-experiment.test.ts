@@ -95,7 +95,7 @@ it('maps names, two to one profile as well', async () => {
 it('takes neither of two profiles that a name could mean, and no two of one model on one kind', async () => {
   const paths = [profile('Net-1', 'gpu', 2), profile('net_1', 'gpu', 3)];
   expect((await failure(() => init([...paths, trace('n.csv', [0, 'net1'])]))).message).toContain(
-    'net1 (100.0 % of the requests) have no profile',
+    'net1 (100.0 % of the requests) has no profile',
   );
   const copy = file('copy.json', readFileSync(paths[0]!, 'utf8'));
   expect((await failure(() => init([paths[0]!, copy, trace('n2.csv', [0, 'Net-1'])]))).message).toBe(
