@@ -259,7 +259,9 @@ class Runs {
       ];
     });
     return [
-      { text: `To repeat a run, add its settings and --seed ${seeds.join(', ')} to` },
+      {
+        text: `To repeat a run, add its settings to this, and --seed ${seeds.join(', then ')}; a run that no seed changes needs none:`,
+      },
       { code: command },
       { table: { columns, rows } },
     ];

@@ -180,7 +180,7 @@ export function fleetHeadline(asked: Asked, answer: TriedFleet | undefined): str
 type Asked = Pick<Plan, 'targets' | 'survives'>;
 
 function wantedText({ targets, survives }: Asked): string {
-  return `${listed(targets.map(({ text }) => text))}${survives ? ' although any one GPU is lost' : ''}`;
+  return `${listed(targets.map(({ text }) => text))}${survives ? ' even if any one GPU is lost' : ''}`;
 }
 
 /** Targets checked against the answer, or else against the closest miss. */

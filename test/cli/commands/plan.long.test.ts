@@ -266,7 +266,7 @@ test('with --survive 1, the answer meets its targets after the loss of any one G
   const flags = words`plan ${small(dir)} ${ONE_THREAD} ${target} ${over} --quiet`;
   const { stdout } = await runCli([...flags, '--json']);
   const plan = JSON.parse(stdout) as FleetPlan;
-  expect(plan.headline).toContain('attainment>=0.9 although any one GPU is lost: ');
+  expect(plan.headline).toContain('attainment>=0.9 even if any one GPU is lost: ');
   const shares = async (set: readonly string[]) => {
     const seeds = [1, 2, 3].map(async (seed) => {
       const all = ['workload.rate=150/s', kinds, ...set, `seed=${seed}`].flatMap((one) => ['--set', one]);
