@@ -37,7 +37,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
     },
   );
   const names = kinds.map(({ name }) => name);
-  const space = new FleetSpace(kinds, factsOf(whole, names));
+  const space = new FleetSpace(kinds, factsOf(whole, names, survives ? 2 : 1));
   const fleets = space.size;
   return probing(request, question, space, fleets, async (prober) => {
     const { reach } = prober.means;
@@ -81,8 +81,8 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   });
 }
 
-/** Throws `E_USAGE` for a kind without a price. */
-function factsOf({ cluster, file }: Experiment, planned: readonly string[]): FleetFacts {
+/** `least`: number of GPUs, if there can be as many. Throws `E_USAGE` for a kind without a price. */
+function factsOf({ cluster, file }: Experiment, planned: readonly string[], least: number): FleetFacts {
   const prices = new Map<string, number>();
   const fixed: FleetFacts['fixed'][number][] = [];
   for (const { name, gpus, pricePerHour } of cluster.kinds) {
@@ -93,7 +93,7 @@ function factsOf({ cluster, file }: Experiment, planned: readonly string[]): Fle
     if (planned.includes(name!)) prices.set(name!, pricePerHour);
     else fixed.push({ name: name!, gpus, pricePerHour });
   }
-  return { prices, fixed, leastGpus: Math.max(1, cluster.workers) };
+  return { prices, fixed, leastGpus: Math.max(Math.min(least, cluster.gpus), cluster.workers) };
 }
 
 /** Translates errors from overrides of the loader to the planned keys. */

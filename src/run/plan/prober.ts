@@ -76,6 +76,8 @@ async function cellsOf(
 ): Promise<readonly CheckedCell[]> {
   const [first, ...others] = options.seeds as [number, ...number[]];
   const one = await cellOf(options, index, first, further);
+  if (options.survives && one.experiment.cluster.gpus === 1)
+    throw new EscapementError(REFUSED, 'no GPU is left when its only one is lost');
   const rest = seedChanges(one.experiment) ? others : [];
   return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, index, seed, further))))];
 }
@@ -167,10 +169,6 @@ export class Prober {
     const whole = await this.assessWith(index, []);
     if (options.survives !== true || whole.meets !== 'yes') return whole;
     const { experiment } = await cellOf(options, index, options.seeds[0]!);
-    if (experiment.cluster.gpus === 1) {
-      const refused = 'no GPU is left when its only one is lost';
-      return { value: whole.value, meets: 'no', figures: [], attainment: null, cells: whole.cells, refused };
-    }
     const { durationSeconds } = whole.details!;
     const losses = await lossesOf(experiment, options.source, durationSeconds);
     const lost = losses.map(async ({ name, overrides }) => ({

@@ -276,13 +276,8 @@ test('with --survive 1, the answer meets its targets after the loss of any one G
     const all = await Promise.all(seeds);
     return all.reduce((sum, share) => sum + share, 0) / all.length;
   };
-  for (const { value, gpus, settings, meets, figures, refused } of plan.tried) {
-    const total = gpus.a! + gpus.b!;
-    if (total === 1) expect([value, meets]).toEqual([value, 'no']);
-    if (refused !== undefined) {
-      expect(refused).toBe('no GPU is left when its only one is lost');
-      continue;
-    }
+  for (const { gpus, settings, meets, figures } of plan.tried) {
+    expect(gpus.a! + gpus.b!).toBeGreaterThan(1);
     const first = [...(gpus.a! > 0 ? [0] : []), ...(gpus.b! > 0 ? [gpus.a!] : [])];
     const lost = (gpu: number) => [
       ...settings,
@@ -290,7 +285,7 @@ test('with --survive 1, the answer meets its targets after the loss of any one G
       'warmup=200ms',
     ];
     const whole = await shares(settings);
-    const after = total === 1 ? [] : await Promise.all(first.map((gpu) => shares(lost(gpu))));
+    const after = await Promise.all(first.map((gpu) => shares(lost(gpu))));
     const { mean, low } = figures[0]!.estimate!;
     if (meets === 'yes') expect(low).toBeGreaterThanOrEqual(0.9);
     const isWhole = Math.abs(mean - whole) < 1e-12;
@@ -298,6 +293,17 @@ test('with --survive 1, the answer meets its targets after the loss of any one G
     if (!isWhole) expect(mean).toBeCloseTo(Math.min(...after), 12);
   }
   expect(plan.tried.filter(({ meets }) => meets === 'yes')[0]!.value).toBe(plan.answer);
+});
+
+test('with --survive 1, one GPU is not run, and is never the closest', async () => {
+  const flags = words`--target attainment>=0.99 --over cluster.gpus=1:2 --survive 1 --set workload.rate=900/s`;
+  const { status, stdout } = await runCli(
+    words`plan ${small(tempDir())} ${ONE_THREAD} ${flags} --json --quiet`,
+  );
+  expect({ status, ...JSON.parse(stdout) }).toMatchObject({
+    ...{ status: 3, answer: null, closest: '2' },
+    tried: [{ value: '1', cells: [], refused: 'no GPU is left when its only one is lost' }, { value: '2' }],
+  });
 });
 
 test.each([
