@@ -58,7 +58,7 @@ export interface ImportedTrace {
 /** Reason why a line is no arrival. Lines that are sound but of no request are not bad. */
 interface Miss {
   readonly why: string;
-  /** What was found instead, and what could have been. */
+  /** Text found instead, and texts that are recognized. */
   readonly found?: string;
   readonly hint?: string;
   readonly isBad: boolean;

@@ -70,7 +70,7 @@ async function watchedRun(overrides: readonly string[]): Promise<Watched> {
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What both can tell; of the queue only if no request was queued `again`. The recorder was told no kinds. */
+/** What both can tell; of the queue only if no request was queued `again`. The recorder knows no kinds of GPUs. */
 function comparable({ known, dueNs: _, ...flight }: Flight, again: boolean) {
   const [{ queued, gpus }] = known;
   const kept = (list: typeof gpus) =>
@@ -129,16 +129,16 @@ describe('a lost GPU', () => {
     const logs = runLogs(dir, result);
     const failed: [id: number, arrivalNs: number][] = [];
     logs.requests(({ id, arrivalNs, cause }) => void (cause !== null && failed.push([id, arrivalNs])));
-    const told = (fromMs: number, toMs: number) =>
+    const stories = (fromMs: number, toMs: number) =>
       failed
         .filter(([, arrivalNs]) => arrivalNs > fromMs * 1e6 && arrivalNs < toMs * 1e6)
         .map(([id]) => loggedFlight(logs, id, { model: String, classes: [], tenants: [] })!.flight)
         .map((flight) => `${flightText(flight)}${explain(flight).join('; ')}`);
     const [before, first, between, second] = [
-      told(100, 300),
-      told(300, 500),
-      told(500, 800),
-      told(800, 1500),
+      stories(100, 300),
+      stories(300, 500),
+      stories(500, 800),
+      stories(800, 1500),
     ];
     for (const texts of [before, first, between, second]) expect(texts.length).toBeGreaterThan(0);
     for (const text of [...before, ...between]) expect(text).not.toContain('was gone');
