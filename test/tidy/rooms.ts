@@ -74,7 +74,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   policies: 7_570,
   record: 4_920,
   report: 7_058,
-  run: 6_130,
+  run: 6_137,
   scalers: 900,
   serve: 3_825,
   sim: 1_170,

@@ -15,6 +15,8 @@ import type { Headroom, Scenario, WhatIfs } from './plan-result.js';
 import { type Means, Prober, type ProberOptions, REFUSED } from './prober.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
+/** Names that scenarios of a file must not have. */
+const BUILT_IN = /^(?:baseline|traffic × .*|one .* lost|hottest model × .*|profiles .* slower)$/;
 const TRAFFIC = [1.5, 2, 3];
 const HOTTEST = 5;
 /** Increase of the durations of INFERs over those of the profiles. */
@@ -56,6 +58,10 @@ export async function checkedScenarios(
 ): Promise<readonly Case[]> {
   const own = readScenarios(source, overrides, await loadPlugins(source, overrides, ON_DISK));
   for (const [i, one] of own.entries()) {
+    if (BUILT_IN.test(one.name)) {
+      const what = `${one.name} is the name of a scenario that always runs: give it another`;
+      throw new EscapementError('E_CONFIG_VALUE', what, source.placeOf(['scenarios', i, 'name']));
+    }
     try {
       await buildExperiment(source, { overrides: [...overrides, ...one.overrides], host: ON_DISK });
     } catch (error) {

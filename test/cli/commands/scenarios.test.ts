@@ -119,6 +119,11 @@ test.each([
     /scenarios\.1\.name: a is listed twice/,
   ],
   [
+    '[{ name: a, overrides: { slo: 1ms } }, { name: traffic × 2, overrides: { slo: 2ms } }]',
+    12,
+    /two\.yaml:\d+: .*traffic × 2 is the name of a scenario that always runs: give it another/,
+  ],
+  [
     '[{ name: a, overrides: { seed: 2 } }]',
     11,
     /scenarios\.0\.overrides\.seed: every case runs with the same seeds/,
