@@ -33,7 +33,7 @@ const EXPERIMENT = `cluster: { gpus: 1 }
 models: { kind: profile, path: rows.profile.json }
 policy: { kind: fifo }
 workload: { kind: poisson, rate: 5/s, duration: 3s }
-slo: 500ms
+slo: 30s
 `;
 
 describe('a server in Python that sleeps for a known time', () => {
