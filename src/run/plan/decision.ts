@@ -124,7 +124,7 @@ export class Decision {
 
   private certainty(): string[] {
     const { plan } = this;
-    const interval = intervalsOf(plan);
+    const interval = intervalsOf({ ...plan, tried: [...plan.tried, ...plan.whatIfs.scenarios] });
     return [
       ...(interval === null ? [] : [`± is the ${interval}; it counts only what varies between them`]),
       ...(isFleetPlan(plan) ? confidenceLines(plan).map(capital) : []),
@@ -153,7 +153,7 @@ export class Decision {
     const columns = [
       { title: 'model' },
       { title: 'in time', numeric: true },
-      { title: 'not in time', numeric: true },
+      { title: over.cells.length > 1 ? 'not in time, all seeds' : 'not in time', numeric: true },
       { title: 'most of them', wraps: true },
     ];
     const text = `With ${over.value}, the first factor that misses ${this.runs.named(over)}:`;

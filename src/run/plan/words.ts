@@ -6,14 +6,7 @@ import { intervalText } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
 import { atLeast, type TargetFigure } from './judge.js';
-import {
-  type FleetPlan,
-  type Headroom,
-  isFleetPlan,
-  isOneSample,
-  type Plan,
-  type TriedFleet,
-} from './plan-result.js';
+import { type FleetPlan, type Headroom, isFleetPlan, type Plan, type TriedFleet } from './plan-result.js';
 
 /** Texts of values of the planned key and figures of its targets, for people. */
 
@@ -29,9 +22,11 @@ export function namedValue(key: string, value: string): string {
 
 /** Source of the intervals, `95 % interval over 3 seeds`; null if there are none. */
 export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): string | null {
-  if (tried.every(({ figures }) => figures.every(({ estimate }) => estimate?.over == null))) return null;
-  if (isOneSample(tried)) return '95 % interval over the time slices of the run';
-  return `95 % interval over ${seeds.length} seeds`;
+  const sources = new Set(tried.flatMap(({ figures }) => figures.map(({ estimate }) => estimate?.over)));
+  const bySeed = `95 % interval over ${seeds.length} seeds`;
+  if (!sources.has('slices')) return sources.has('seeds') ? bySeed : null;
+  if (!sources.has('seeds')) return '95 % interval over the time slices of the run';
+  return `${bySeed}, or over the time slices of a run that no seed changes`;
 }
 
 /**
