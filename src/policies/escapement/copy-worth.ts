@@ -93,6 +93,7 @@ export class CopyWorth {
    * and its queue.
    */
   private share(model: number, others: number): number {
+    // NaN if SLOs differ: then only the traffic counts.
     const needed = Math.max(this.needed[model], this.waiting.workNs(model) / this.waiting.sloNs[model] || 0);
     const spare = Math.max(0, others - Math.floor(needed));
     return SPARE[Math.min(MOST_SPARE - 1, spare)] * this.factor[model];
