@@ -203,16 +203,18 @@ describe('memory', () => {
 
   it('of a stream is limited: it ends with a status, and the others of its connection go on', async () => {
     const counters = newApiErrorCounters();
-    const { session, service } = await serve({ maxInflightBytes: 8 * MIB, apiErrors: counters });
+    const { session, service } = await serve({
+      ...{ maxInflightBytes: MIB / 4, maxBodyBytes: MIB / 16, apiErrors: counters },
+    });
     service.answer = null;
     const other = call(session, 'ModelInfer', [frame(infer(2))]);
     await expect.poll(() => service.requests.length).toBe(1);
     let isOver = false;
-    // One by one: what comes of messages that are not complete counts as well, and would close the connection.
+    // One by one and each in a single packet: over the limit with an incomplete message, the connection would be closed.
     const messages = (async function* () {
       while (!isOver) {
         const taken = service.requests.length;
-        yield frame(infer(400_000));
+        yield frame(infer(3_000));
         while (!isOver && service.requests.length === taken) await sleep(1);
       }
     })();
