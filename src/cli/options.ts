@@ -54,8 +54,10 @@ export const sizeOr = withDefault(bytesOf);
 /** A size in bytes, or null for `off`. */
 export const sizeOrOff = withDefault(orOff(bytesOf));
 
+const shareOf = quantityOf(parseShare, 0, 'must be a share such as 5%');
 /** A share such as `5%`. */
-export const shareOr = withDefault(quantityOf(parseShare, 0, 'must be a share such as 5%'));
+export const share = optional(shareOf);
+export const shareOr = withDefault(shareOf);
 
 /** A number of at least 1. */
 export const ratio = optional(quantityOf(Number, 1, 'must be a number of at least 1'));

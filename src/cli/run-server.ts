@@ -155,6 +155,7 @@ async function serverOptions(
     frontends: args.frontends,
     journal: args.journal ?? null,
     journalKeepBytes: args['journal-keep'],
+    otlp: args.otlp && { url: args.otlp, sample: args['otlp-sample'] },
     serverVersion: packageVersion(),
     log,
   };

@@ -12,7 +12,9 @@ import {
   durationOrOff,
   group,
   list,
+  optional,
   portOr,
+  share,
   size,
   sizeOr,
   sizeOrOff,
@@ -156,8 +158,27 @@ export const serverFlags = {
   ...group('Log', {
     journal: journalFlag,
     'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep, oldest deleted first; off: keep all'),
+    otlp: optional(collectorOf)(
+      'Send spans of requests to this OpenTelemetry collector, e.g. http://127.0.0.1:4318',
+    ),
+    'otlp-sample': {
+      ...share(
+        'Share of requests that are traced, of those whose client has not decided',
+        '1%, or what OTEL_TRACES_SAMPLER says',
+      ),
+      implies: 'otlp',
+    },
   }),
 };
+
+/** Where a collector takes traces. */
+function collectorOf(given: string): URL {
+  if (!URL.canParse(given) || !/^https?:/i.test(given))
+    throw new Error('must be a URL such as http://127.0.0.1:4318');
+  const url = new URL(given);
+  if (url.pathname === '/') url.pathname = '/v1/traces';
+  return url;
+}
 
 function timeScaleOf(given: string): number {
   const scale = given.trim() === '' ? Number.NaN : Number(given);

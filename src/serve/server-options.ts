@@ -47,6 +47,11 @@ export interface ServerOptions {
   readonly journal: string | null;
   /** Limit on the total size of journals of that name, above which the oldest are deleted; null: none. */
   readonly journalKeepBytes: number | null;
+  /**
+   * Collector of OpenTelemetry that gets spans of requests, and the share of requests that begin a trace. Default: no
+   * collector; the share of OTEL_TRACES_SAMPLER, or 1 %.
+   */
+  readonly otlp?: { readonly url: URL; readonly sample?: number | undefined } | undefined;
   readonly serverVersion: string;
   readonly log: Logger;
   /** Memory of the GPUs of its own process, by GPU and purpose; absent: it has none. */

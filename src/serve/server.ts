@@ -107,9 +107,13 @@ export class Server {
       await this.listen();
     }
     const { joining } = this;
-    const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) =>
-      observersOf(options, registry, assembly, { events, labels: this.labels }),
-    );
+    const { otlp } = options;
+    // What it takes to load is for those who use it.
+    const RequestSpans = otlp && (await import('./request-spans.js')).RequestSpans;
+    const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) => ({
+      ...observersOf(options, registry, assembly, { events, labels: this.labels }),
+      spans: RequestSpans ? new RequestSpans(assembly, { ...options, events, registry }) : null,
+    }));
     const { controller, assembly, observers } = cluster;
     const { fleet } = assembly;
     models.attach(controller, clusterModels(controller, fleet), observers.statistics.collector);

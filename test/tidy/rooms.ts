@@ -64,7 +64,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_025,
   bounds: 1_150,
   browser: 130,
-  cli: 5_040,
+  cli: 5_066,
   config: 4_740,
   core: 4_520,
   index: 30,
@@ -76,7 +76,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   report: 7_058,
   run: 6_137,
   scalers: 900,
-  serve: 3_825,
+  serve: 4_060,
   sim: 1_170,
   text: 350,
   tools: 3_240,
@@ -84,7 +84,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 856;
+export const MOST_FILES = 857;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room

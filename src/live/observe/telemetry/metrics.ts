@@ -60,6 +60,8 @@ export const METRICS = {
   escapement_gpus_needed: 'gauge {kind} GPUs that the scaler wants, including those in service',
   escapement_gpus_needed_reason: 'gauge {reason} Always 1: its label says why this many GPUs are needed',
   escapement_journal_failed: 'gauge 1 once the journal could not be written any more, otherwise 0',
+  escapement_otlp_spans_total:
+    'counter {result} Spans of requests: sent, failed to be sent, or dropped because the queue was full',
   escapement_certificate_expiry_timestamp_seconds:
     'gauge {certificate} When the certificate in use expires, in Unix time',
   escapement_certificate_last_reload_successful:

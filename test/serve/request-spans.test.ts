@@ -1,0 +1,184 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { pino } from 'pino';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { body, type Running, serve, simulated, smallModels, until } from './fixtures.js';
+
+const INFER = '/v2/models/model0/infer';
+const PATIENT_MS = 20_000;
+/** Shorter than an INFER of these models. */
+const IMPATIENT_MS = 0.01;
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+  readonly status: { readonly code: number; readonly message?: string };
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const accept: Answer = (_request, response) => {
+  response.setHeader('content-type', 'application/json').end('{}');
+};
+
+/** A collector that keeps what it gets. */
+async function collector(answer: Answer = accept) {
+  const spans: Span[] = [];
+  const resources: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    expect(request.url).toBe('/v1/traces');
+    const { resourceSpans } = (await json(request)) as {
+      resourceSpans: { resource: unknown; scopeSpans: { spans: Span[] }[] }[];
+    };
+    for (const { resource, scopeSpans } of resourceSpans) {
+      resources.push(resource);
+      spans.push(...scopeSpans.flatMap((each) => each.spans));
+    }
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const end = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  onTestFinished(end);
+  const { port } = server.address() as AddressInfo;
+  return { url: new URL(`http://127.0.0.1:${port}/v1/traces`), spans, resources, end };
+}
+
+async function traced(url: URL, sample?: number, environment: Readonly<Record<string, string>> = {}) {
+  for (const [name, value] of Object.entries({ OTEL_BSP_SCHEDULE_DELAY: '5', ...environment }))
+    vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const machine = { devices: simulated(1, 1), models: smallModels(1, 1) };
+  return { running: await serve(machine, [], { log, otlp: { url, sample } }), lines };
+}
+
+const ask = async ({ http }: Running, sloMs: number, headers = {}) =>
+  (await http.post(INFER, body(1, sloMs), headers)).status;
+
+/** Number of spans by what became of them. */
+async function counts({ metrics }: Running): Promise<Record<string, number>> {
+  const { text } = await metrics.get('/metrics');
+  const found = text.matchAll(/^escapement_otlp_spans_total\{result="(\w+)"\} (\d+)$/gm);
+  return Object.fromEntries([...found].map(([, result, count]) => [result, Number(count)]));
+}
+
+const attributesOf = ({ attributes }: Span) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+const timesOf = ({ startTimeUnixNano, endTimeUnixNano }: Span) =>
+  [startTimeUnixNano, endTimeUnixNano].map(BigInt);
+
+describe('spans of requests', () => {
+  it('have one of each request, and in it those of its stages', async () => {
+    const { url, spans, resources } = await collector();
+    const beginMs = Date.now();
+    const { running } = await traced(url, 1, {
+      OTEL_SERVICE_NAME: 'ranker',
+      OTEL_RESOURCE_ATTRIBUTES: 'zone=b',
+    });
+    expect(await ask(running, PATIENT_MS)).toBe(200);
+    expect(await ask(running, IMPATIENT_MS)).not.toBe(200);
+    await running.server.close(0);
+    const [served, failed] = spans.filter(({ parentSpanId }) => parentSpanId === undefined);
+    const { 'escapement.slack_ms': slackMs, ...attributes } = attributesOf(served!);
+    expect(attributes).toEqual({
+      'escapement.request': 0,
+      'escapement.model': 'model0',
+      'escapement.outcome': 'ok',
+      'escapement.slo_ms': PATIENT_MS,
+      'escapement.cold_start': true,
+      'escapement.action': expect.any(Number),
+      'escapement.batch_size': 1,
+      'escapement.gpu': 0,
+      'escapement.gpu_kind': expect.any(String),
+      'escapement.worker': expect.any(String),
+    });
+    const [arrivalNs, answerNs] = timesOf(served!);
+    expect(slackMs).toBeCloseTo(PATIENT_MS - Number(answerNs! - arrivalNs!) / 1e6, 3);
+    expect(Number(arrivalNs! / 1_000_000n)).toBeGreaterThanOrEqual(beginMs - 5);
+    expect(Number(answerNs! / 1_000_000n)).toBeLessThanOrEqual(Date.now() + 5);
+    const stages = spans.filter(({ parentSpanId }) => parentSpanId === served!.spanId);
+    expect(stages.map(({ name }) => name)).toEqual(['queue', 'load', 'exec', 'answer']);
+    const [queue, load, exec, answer] = stages.map(timesOf) as [bigint, bigint][];
+    expect(queue[0]).toBe(arrivalNs);
+    expect(load[1]).toBeLessThanOrEqual(exec[0]);
+    expect([queue[1], exec[1], answer[1]]).toEqual([exec[0], answer[0], answerNs]);
+
+    expect(attributesOf(failed!)).toMatchObject({
+      'escapement.outcome': 'rejected',
+      'escapement.cause': 'refused',
+    });
+    expect(failed!.status).toEqual({ code: 2, message: 'refused' });
+    const kept = spans.filter(({ parentSpanId }) => parentSpanId === failed!.spanId);
+    expect(kept.map(({ name }) => name)).toEqual(['queue']);
+    expect(JSON.stringify(resources[0])).toMatch(/"ranker".*"zone".*"b"|"zone".*"b".*"ranker"/);
+  });
+
+  it('belong to the trace that a client names, which decides if they are sent', async () => {
+    const { url, spans } = await collector();
+    const { running } = await traced(url, 0);
+    await ask(running, PATIENT_MS);
+    await ask(running, PATIENT_MS, { traceparent: `00-${TRACE}-${PARENT}-00` });
+    await ask(running, PATIENT_MS, { traceparent: `00-${TRACE}-${PARENT}-01` });
+    await running.server.close(0);
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
+    expect(spans.map(({ parentSpanId }) => parentSpanId)).toContain(PARENT);
+    expect(spans.filter(({ name }) => name === 'infer model0')).toHaveLength(1);
+  });
+
+  it('follow OTEL_TRACES_SAMPLER if the command does not say which to take', async () => {
+    const { url, spans } = await collector();
+    const { running } = await traced(url, undefined, { OTEL_TRACES_SAMPLER: 'always_on' });
+    await ask(running, PATIENT_MS);
+    await running.server.close(0);
+    expect(spans).not.toEqual([]);
+  });
+
+  it('are lost and counted while the collector fails', async () => {
+    const { url } = await collector((_request, response) => void response.writeHead(500).end());
+    const { running, lines } = await traced(url, 1);
+    await until(async () => {
+      expect(await ask(running, PATIENT_MS)).toBe(200);
+      return ((await counts(running)).failed ?? 0) > 0;
+    });
+    expect(lines.join('\n')).toContain(`spans for ${url}: Internal Server Error`);
+    expect(await counts(running)).not.toHaveProperty('sent');
+  });
+
+  it('are dropped and counted beyond the queue, while the collector does not answer', async () => {
+    const { url, end } = await collector(() => {});
+    const environment = {
+      OTEL_BSP_MAX_QUEUE_SIZE: '8',
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+    };
+    const { running } = await traced(url, 1, environment);
+    await until(async () => {
+      expect(await ask(running, PATIENT_MS)).toBe(200);
+      return ((await counts(running)).dropped ?? 0) > 8;
+    });
+    end();
+  });
+
+  it('do not keep requests from being answered where there is no collector', async () => {
+    const { url, end } = await collector();
+    end();
+    const { running, lines } = await traced(url, 1, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
+    await until(async () => {
+      expect(await ask(running, PATIENT_MS)).toBe(200);
+      return lines.some((line) => /spans for .*ECONNREFUSED/.test(line));
+    });
+    await running.server.close(0);
+  });
+});
