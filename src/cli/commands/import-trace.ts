@@ -24,7 +24,7 @@ export const flags = {
     'time-format': choice(TIME_FORMATS, 'Unit of times that are numbers'),
     model: text('Field with the model, or a regular expression for its text', 'recognized'),
     length: text('Field with the length of the input', 'recognized'),
-    slo: textOr('100ms', 'SLO of all requests, or a field with SLOs in ms'),
+    slo: text('SLO of all requests, or a field with SLOs in ms', '100ms, or recognized'),
     class: text('Field with the class of the request', 'recognized'),
     tenant: text('Field with the tenant of the request', 'recognized'),
     'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
@@ -60,7 +60,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
     out,
     {
       ...{ preset, time, timeFormat: args['time-format'], model, length, class: requestClass, tenant, seed },
-      slo: sloOf(args.slo),
+      slo: args.slo && sloOf(args.slo),
       maxBad: args['max-bad'],
     },
     args.quiet ? undefined : onLines,

@@ -6,6 +6,8 @@ export interface Entry {
   field(name: string): string | undefined;
   /** Requests that it stands for, and the seconds from its time within which they come; absent: one, at that time. */
   readonly requests?: { readonly count: number; readonly withinS: number };
+  /** True for a span of a trace: one without a model is of something else than a request. */
+  readonly isSpan?: true;
 }
 
 /** A line that is no entry, and why. */
@@ -24,11 +26,16 @@ export interface OpenLog {
   readonly entries: AsyncIterable<readonly (Entry | BadLine)[]>;
 }
 
+/** An object of JSON that is an entry, and what is known of it besides. */
+export interface JsonEntry extends Pick<Entry, 'requests' | 'isSpan'> {
+  readonly fields: object;
+}
+
 /** Entry of a JSON object; a name with dots also leads into objects inside it. */
-export function jsonEntry(object: object, line: number, requests?: Entry['requests']): Entry {
+export function jsonEntry({ fields: object, ...rest }: JsonEntry, line: number): Entry {
   return {
     line,
-    ...(requests && { requests }),
+    ...rest,
     field(name) {
       const value = Object.hasOwn(object, name) ? object[name as never] : inside(object, name);
       return value === undefined || value === null || typeof value === 'object' ? undefined : String(value);

@@ -18,8 +18,8 @@ export interface ImportOptions {
   /** A field with names of models, or a regular expression whose first group, or match, is the name. */
   readonly model?: string | undefined;
   readonly length?: string | undefined;
-  /** A field with SLOs in ms, or ns for all. */
-  readonly slo: string | number;
+  /** A field with SLOs in ms, or ns for all; absent: the preset's field, or 100 ms. */
+  readonly slo?: string | number | undefined;
   readonly class?: string | undefined;
   readonly tenant?: string | undefined;
   /** Share of the lines that may be unreadable. */
@@ -66,6 +66,7 @@ interface Miss {
 
 const NO_CALL: Miss = { why: 'no call of a model', isBad: false };
 const NS_PER_MS = 1e6;
+const USUAL_SLO_NS = 100 * NS_PER_MS;
 /** Characters of an unreadable text that are shown. */
 const MOST_FOUND = 40;
 /** Limit on the files of arrivals. */
@@ -142,7 +143,12 @@ class TraceImporter {
   private lastNs: bigint | null = null;
   private backward = 0;
 
+  /** SLO of requests that have none of their own. */
+  private readonly sloNs: number;
+  private hasOneSlo = false;
+
   constructor(private readonly options: ImportOptions) {
+    this.sloNs = typeof options.slo === 'number' ? options.slo : USUAL_SLO_NS;
     this.preset = options.preset === undefined ? null : PRESETS[options.preset]!;
     this.random = stream(options.seed, 'import');
   }
@@ -178,7 +184,7 @@ class TraceImporter {
   finish(paths: readonly string[]) {
     const { arrivals, times, lines, bad } = this;
     const dropped = [...this.dropped.values()].sort((a, b) => b.count - a.count);
-    const { maxBad, seed, slo } = this.options;
+    const { maxBad, seed } = this.options;
     if (bad > maxBad * lines) {
       const { why, file, line } = this.firstBad!;
       const what = `${bad} of ${lines} lines cannot be read, more than --max-bad allows; the first: ${why}`;
@@ -198,7 +204,7 @@ class TraceImporter {
       );
       arrivals.spread(this.random);
     }
-    if (typeof slo === 'number') this.notes.add(`the SLO of all is ${slo / NS_PER_MS} ms (--slo)`);
+    if (this.hasOneSlo) this.notes.add(`the SLO of all is ${this.sloNs / NS_PER_MS} ms (--slo)`);
     this.noteTimes();
     this.noteModels();
     const { spanNs, sources } = arrivals.finish();
@@ -238,11 +244,12 @@ class TraceImporter {
     const named = {
       ...{ time, model, onlyModel: fields.onlyModel, took: fields.took },
       length: of(options.length, fields.length),
-      slo: typeof slo === 'string' ? of(slo) : undefined,
+      slo: typeof slo === 'number' ? undefined : of(slo, fields.slo),
       class: of(options.class, fields.class),
       tenant: of(options.tenant, fields.tenant),
     };
     const took = named.took && hasField(named.took.field) ? named.took.field : undefined;
+    if (named.slo === undefined) this.hasOneSlo = true;
     const used = Object.entries({ ...named, took });
     const words = used.flatMap(([what, field]) =>
       field === undefined || what === 'onlyModel' ? [] : `${what}: ${field}`,
@@ -289,7 +296,7 @@ class TraceImporter {
     const length = lengthText === undefined || lengthText === '' ? 0 : Math.round(Number(lengthText));
     if (!(length >= 0 && length <= MOST_LENGTH)) return bad(named.length!, 'length', lengthText);
     const sloText = named.slo && entry.field(named.slo);
-    const sloNs = named.slo === undefined ? (this.options.slo as number) : Number(sloText) * NS_PER_MS;
+    const sloNs = named.slo === undefined ? this.sloNs : Number(sloText) * NS_PER_MS;
     if (!(sloNs >= 1 && sloNs <= Number.MAX_SAFE_INTEGER)) return bad(named.slo!, 'SLO in ms', sloText);
     const section = {
       class: (named.class && entry.field(named.class)) || undefined,
@@ -309,7 +316,7 @@ class TraceImporter {
   private modelOf(entry: Entry, { model: field, onlyModel }: Named): string | Miss {
     if (field === undefined) return onlyModel!;
     const whole = entry.field(field);
-    if (whole === undefined || whole === '') return bad(field, 'model', whole);
+    if (whole === undefined || whole === '') return entry.isSpan ? NO_CALL : bad(field, 'model', whole);
     const text = isPath(field) && this.modelPattern === null ? whole.split('?')[0]! : whole;
     let name = this.known.get(text);
     if (name === undefined) {

@@ -1,12 +1,6 @@
-import type { Entry } from './entry.js';
+import type { JsonEntry } from './entry.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-/** One entry of a document. */
-interface JsonEntry {
-  readonly fields: JsonObject;
-  readonly requests?: Entry['requests'];
-}
 
 /** Entries of a JSON document of a known kind; null: unknown. */
 export function entriesOf(value: unknown): readonly JsonEntry[] | null {
@@ -15,8 +9,22 @@ export function entriesOf(value: unknown): readonly JsonEntry[] | null {
     const isTriton = objects.some((each) => Array.isArray(each.timestamps));
     return (isTriton ? tritonRequests(objects) : objects).map((fields) => ({ fields }));
   }
-  const series = (value as PrometheusAnswer | null)?.data?.result;
-  return Array.isArray(series) ? prometheusEntries(series) : null;
+  const { data, resourceSpans } = (value ?? {}) as { data?: { result?: unknown }; resourceSpans?: unknown };
+  if (Array.isArray(resourceSpans)) return objectsIn(resourceSpans).flatMap(spansOf);
+  return Array.isArray(data?.result) ? prometheusEntries(data.result) : null;
+}
+
+/** Spans of one resource in OTLP. Their fields are their own, their attributes, and those of the resource. */
+function spansOf({ resource, scopeSpans }: JsonObject): JsonEntry[] {
+  const common = attributesOf(resource);
+  return objectsIn(scopeSpans)
+    .flatMap(({ spans }) => objectsIn(spans))
+    .map((span) => ({ fields: { ...common, ...attributesOf(span), ...span }, isSpan: true }));
+}
+
+function attributesOf(owner: unknown): JsonObject {
+  const attributes = objectsIn((owner as { attributes?: unknown } | undefined)?.attributes);
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value ?? {})[0]]));
 }
 
 /** Times at which a traced request begins, the first that there is. */
@@ -42,10 +50,6 @@ function tritonRequests(objects: readonly JsonObject[]): JsonObject[] {
       model_name: model,
       ns: BEGINS.map((name) => begins.get(name)).find(Boolean),
     }));
-}
-
-interface PrometheusAnswer {
-  readonly data?: { readonly result?: unknown };
 }
 
 /** Range result of Prometheus: rates per second by series; each stands for the step that ends at its time. */

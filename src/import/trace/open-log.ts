@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { type CsvReader, csvReader, delimiterOf } from '../../base/files/csv-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { readBlocks } from '../../workload/files/read-blocks.js';
-import { type BadLine, type Entry, jsonEntry, type OpenLog } from './entry.js';
+import { type BadLine, type Entry, type JsonEntry, jsonEntry, type OpenLog } from './entry.js';
 import { entriesOf } from './json-documents.js';
 
 /** Lines of text that are known, by name: the groups of each are its fields. */
@@ -12,6 +12,8 @@ const UTF8 = new TextDecoder();
 const MOST_DOCUMENT_BYTES = 1 << 29;
 /** Lines at the beginning of a log by which it is recognized. */
 const HEAD_LINES = 100;
+const HEAD_BYTES = 1 << 16;
+const NEWLINE = 0x0a;
 
 /**
  * Opens a log in any format: CSV with a header, a JSON object a line, a JSON document, Parquet, or lines of text of one
@@ -26,7 +28,7 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
     throw error;
   });
   const first = opened.done ? new Uint8Array() : opened.value;
-  const begin = UTF8.decode(first.subarray(0, 1 << 16));
+  const begin = UTF8.decode(first.subarray(0, Math.max(HEAD_BYTES, first.indexOf(NEWLINE))));
   if (begin.startsWith('PAR1') || (opened.done && /\.parquet$/i.test(path))) {
     await blocks.return();
     const { openParquet } = await import('./parquet-log.js');
@@ -50,10 +52,9 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
     return { pattern: name, fields: [...new Set(fields)], entries: textEntries(lines, pattern) };
   }
   if (/^\s*[[{]/.test(line)) {
-    const object = objectOf(line);
-    if (object === null || entriesOf(object) !== null) return openDocument(path, lines);
+    if (entriesIn(line) === null) return openDocument(path, lines);
     // Fields that not every entry has are in one of the first.
-    const fields = head.flatMap((text) => Object.keys(objectOf(text) ?? {}));
+    const fields = head.flatMap((text) => entriesIn(text) ?? []).flatMap((each) => Object.keys(each.fields));
     return { pattern: null, fields: [...new Set(fields)], entries: jsonEntries(lines) };
   }
   const delimiter = delimiterOf(line);
@@ -73,16 +74,15 @@ async function* linesOf(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): As
   }
 }
 
-/** Results of `read` for every line that is not blank, except null. */
+/** Results of `read` for every line that is not blank. */
 async function* eachLine(
   blocks: AsyncIterable<Uint8Array>,
-  read: (text: string, line: number) => Entry | BadLine | null,
+  read: (text: string, line: number) => Entry | BadLine | readonly Entry[],
 ): AsyncGenerator<(Entry | BadLine)[]> {
   let line = 1;
   for await (const block of blocks) {
     const texts = UTF8.decode(block).split('\n');
-    const all = texts.map((text, i) => (text.trim() === '' ? null : read(text.trimEnd(), line + i)));
-    yield all.filter((each) => each !== null);
+    yield texts.flatMap((text, i) => (text.trim() === '' ? [] : read(text.trimEnd(), line + i)));
     // A block ends with the end of a line.
     line += texts.length - 1;
   }
@@ -98,7 +98,7 @@ function csvEntries(
   return eachLine(lines, (text, line) => {
     if (isHeader) {
       isHeader = false;
-      return null;
+      return [];
     }
     let row: string[];
     try {
@@ -130,15 +130,17 @@ function textEntries(lines: AsyncIterable<Uint8Array>, pattern: RegExp): AsyncGe
 
 function jsonEntries(lines: AsyncIterable<Uint8Array>): AsyncGenerator<(Entry | BadLine)[]> {
   return eachLine(lines, (text, line) => {
-    const object = objectOf(text);
-    return object === null ? { line, why: 'no JSON object' } : jsonEntry(object, line);
+    const entries = entriesIn(text);
+    return entries === null ? { line, why: 'no JSON object' } : entries.map((each) => jsonEntry(each, line));
   });
 }
 
-function objectOf(text: string): object | null {
+/** Entries of a line of JSON: one, or those of a document; null: it is no JSON object. */
+function entriesIn(text: string): readonly JsonEntry[] | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+    return entriesOf(value) ?? [{ fields: value }];
   } catch {
     return null;
   }
@@ -168,11 +170,11 @@ async function openDocument(path: string, lines: AsyncIterable<Uint8Array>): Pro
   const all = entriesOf(value);
   if (all === null) {
     const what =
-      'is JSON of an unknown kind; known are a list of objects, a Triton trace, and a range result of Prometheus';
+      'is JSON of an unknown kind; known are a list of objects, spans in OTLP, a Triton trace, and a range result of Prometheus';
     throw new EscapementError('E_TRACE_HEADER', what, { file: path });
   }
   const entries = (async function* () {
-    yield all.map(({ fields, requests }, i) => jsonEntry(fields, i + 1, requests));
+    yield all.map((each, i) => jsonEntry(each, i + 1));
   })();
   const names = all.slice(0, HEAD_LINES).flatMap(({ fields }) => Object.keys(fields));
   return { pattern: null, fields: [...new Set(names)], entries };

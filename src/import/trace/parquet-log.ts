@@ -35,7 +35,7 @@ export async function openParquet(path: string): Promise<OpenLog> {
           throw broken(error);
         },
       );
-      yield rows.map((row, i) => jsonEntry(row, rowStart + i + 1));
+      yield rows.map((row, i) => jsonEntry({ fields: row }, rowStart + i + 1));
     }
   }
   const fields = parquetSchema(metadata).children.map(({ element }) => element.name);

@@ -11,6 +11,8 @@ export interface Fields {
   /** Time that a request took, where its `time` is that of its end. */
   readonly took?: { readonly field: string; readonly unit: 's' | 'ms' };
   readonly length?: readonly string[];
+  /** Fields with SLOs in ms. */
+  readonly slo?: readonly string[];
   readonly class?: readonly string[];
   readonly tenant?: readonly string[];
 }
@@ -34,6 +36,10 @@ const PATHS = [
   'request',
   'x-envoy-original-path',
   'httpRequest.requestUrl',
+  'url.path',
+  'url.full',
+  'http.target',
+  'http.url',
 ];
 
 /** Usual names of fields. */
@@ -108,6 +114,18 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     time: ['time'],
     model: ['inferenceservicename', 'extensions.inferenceservicename'],
     sign: ['inferenceservicename'],
+  },
+  otlp: {
+    about:
+      "OpenTelemetry's spans, OTLP in JSON as the file exporter of a collector writes it; a field is an attribute",
+    time: ['startTimeUnixNano'],
+    timeFormat: 'ns',
+    model: ['escapement.model', 'gen_ai.request.model', 'triton.model_name', ...PATHS],
+    length: ['escapement.length', 'gen_ai.usage.input_tokens'],
+    slo: ['escapement.slo_ms'],
+    class: ['escapement.class'],
+    tenant: ['escapement.tenant'],
+    sign: ['startTimeUnixNano', 'spanId'],
   },
   'azure-2021': {
     about: 'Azure Functions 2021 (Zhang et al., SOSP 2021)',

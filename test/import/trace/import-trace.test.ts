@@ -246,6 +246,57 @@ describe('what a log has besides', () => {
   });
 });
 
+describe('spans of OpenTelemetry', () => {
+  const attribute = (key: string, value: object) => ({ key, value });
+  const span = (name: string, ns: string, attributes: object[]) => ({
+    ...{ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', name, kind: 2 },
+    ...{ startTimeUnixNano: ns, endTimeUnixNano: `${BigInt(ns) + 5_000_000n}`, attributes },
+  });
+  const line = (spans: object[], service = 'ranker') => ({
+    resourceSpans: [
+      {
+        resource: { attributes: [attribute('service.name', { stringValue: service })] },
+        scopeSpans: [{ scope: { name: 'x' }, spans }],
+      },
+    ],
+  });
+  const request = (ns: string, model: string, slo = 20) =>
+    span('infer', ns, [
+      attribute('escapement.model', { stringValue: model }),
+      attribute('escapement.slo_ms', { doubleValue: slo }),
+      attribute('escapement.length', { intValue: '64' }),
+    ]);
+  const lines = [
+    line([span('GET /health', '1760000000000000000', [])]),
+    line([request('1760000000250000000', 'a'), span('queue', '1760000000250000001', [])]),
+    line([request('1760000000000000001', 'b', 0.5)]),
+  ];
+  it.each([
+    ['a line for each call of the collector', lines.map((each) => `${JSON.stringify(each)}\n`).join('')],
+    [
+      'one document',
+      JSON.stringify(line(lines.flatMap((each) => each.resourceSpans[0]!.scopeSpans[0]!.spans)), null, 2),
+    ],
+  ])('have models, SLOs and lengths, in %s', async (_, text) => {
+    const trace = await imported(file('spans.json', text), { slo: undefined });
+    expect(trace.rows).toEqual(['0,b,500000,64', '249999999,a,20000000,64']);
+    expect(trace.notes).toContain('recognized as otlp');
+    expect(trace.dropped).toEqual([expect.objectContaining({ why: 'no call of a model', count: 2 })]);
+  });
+
+  it('have the model in any attribute, also of lines that are longer than what is looked at first', async () => {
+    const calls = Array.from({ length: 1000 }, (_, i) =>
+      span('predict', `${1_760_000_000_000_000_000n + BigInt(i)}`, [
+        attribute('app.ranker', { stringValue: `m${i % 3}-v2` }),
+      ]),
+    );
+    const path = file('spans.json', `${JSON.stringify(line(calls))}\n${JSON.stringify(line(calls))}\n`);
+    const trace = await imported(path, { model: 'app.ranker' });
+    expect(trace).toMatchObject({ arrivals: 2000, spanNs: 999 });
+    expect(trace.models.map(({ name }) => name)).toEqual(['m0-v2', 'm1-v2', 'm2-v2']);
+  });
+});
+
 describe('a log with mistakes', () => {
   it('is recognized although its first line is broken', async () => {
     const { rows, dropped } = await imported(file('first.log', `garbage\n${`${CLF}\n`.repeat(30)}`));
