@@ -1,16 +1,19 @@
 import { formatPercent, round3 } from '../text/numbers.js';
 import { priceText } from './cost-text.js';
-import type { Table } from './document.js';
+import type { Section } from './document.js';
 import { FLEET_TARGET, isClairvoyant, type RankedFleet } from './fleets.js';
+import { senderSections } from './senders.js';
 
 const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
+const FRONTIER =
+  'On the frontier: no other fleet costs less and answers as many in time, or answers more and costs as little.';
 
-/** The ranking of fleets; null if there are none. */
-export function fleetTable(fleets: readonly RankedFleet[]): Table | null {
-  if (fleets.length === 0) return null;
+/** The ranking of fleets, and what each class and tenant got with them; none without fleets. */
+export function fleetSections(fleets: readonly RankedFleet[]): Section[] {
+  if (fleets.length === 0) return [];
   const priced = fleets.every(({ cost }) => cost !== null);
   const titles = ['GPU-hours', ...(priced ? ['cost'] : []), 'attainment', `${TARGET} in time`, 'frontier'];
-  return {
+  const table = {
     columns: [{ title: 'fleet' }, ...titles.map((title) => ({ title, numeric: true }))],
     rows: fleets.map((fleet) =>
       [
@@ -23,6 +26,12 @@ export function fleetTable(fleets: readonly RankedFleet[]): Table | null {
       ].map((text) => ({ text })),
     ),
   };
+  const names = fleets.map(({ name }) => name);
+  return [
+    { title: 'Fleets by cost', blocks: [{ table }] },
+    { title: '', only: 'page', blocks: [{ text: FRONTIER, tone: 'small' }] },
+    ...senderSections('fleet', names, [{ results: fleets }]),
+  ];
 }
 
 /** The answer in two parts: the cheapest fleet, and its savings over others; null if there are none. */

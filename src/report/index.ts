@@ -24,7 +24,7 @@ export {
   writeSweepReport,
 } from './pages/write-results.js';
 export { comparePolicies, type PolicyComparison } from './policies/compare.js';
-export type { NamedSweep } from './policies/merge.js';
+export type { NamedSweep } from './policies/runs.js';
 export { type CommonChoice, commonChoice, type Recommendation, recommend } from './study/analyze.js';
 export type { GroupPoint, Point } from './study/points.js';
 export { comparisonText, policiesText, summaryText } from './terminal/summary-text.js';

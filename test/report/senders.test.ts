@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { RunParts } from '../../src/record/results.js';
+import { fleetSections } from '../../src/report/fleet-text.js';
 import { fleetOf, rankFleets } from '../../src/report/fleets.js';
 import { comparePolicies } from '../../src/report/policies/compare.js';
 import { senderSections } from '../../src/report/senders.js';
-import { fleetsText, policiesText } from '../../src/report/terminal/summary-text.js';
+import { documentText } from '../../src/report/terminal/document-text.js';
+import { policiesText } from '../../src/report/terminal/summary-text.js';
 import { partFixture, runFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
 
@@ -27,7 +29,7 @@ function compared(run: (kind: string, slo: string, seed: number) => Omit<RunFigu
     seeds: [1, 2],
     run: ({ 'policy.kind': kind, slo }, seed) => ({ goodputRps: 500, ...run(kind!, slo!, seed) }),
   });
-  return comparePolicies([{ name: 'sweep', results }]);
+  return comparePolicies({ name: 'sweep', results });
 }
 
 /** The mean over cells and seeds: 0.6 and 0.4 of the GPUs of ours; edf gives half to each. */
@@ -161,7 +163,7 @@ describe('what classes and tenants got of each fleet', () => {
   ]);
 
   it('is below their ranking, in its order', () => {
-    const text = fleetsText('autoscale', fleets);
+    const text = documentText({ kind: '', title: '', lead: [], sections: fleetSections(fleets) });
     expect(text).toContain(`
 Attainment by class, means in percent
 
@@ -194,6 +196,6 @@ dear                     20.0  80.0
 
   it('is nowhere if there are none', () => {
     const bare = rankFleets([fleet('dear', 9, {}), fleet('cheap', 5, {})]);
-    expect(fleetsText('autoscale', bare)).not.toMatch(/class|tenant/);
+    expect(fleetSections(bare).map(({ title }) => title)).toEqual(['Fleets by cost', '']);
   });
 });

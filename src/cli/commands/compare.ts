@@ -3,9 +3,7 @@ import { group, list, required, text, type ValuesOf } from '../options.js';
 
 export const flags = {
   results: required(
-    list(
-      'Folders of single runs, compared with the first; or of sweeps over policy.kind, which are merged, or over scalers',
-    ),
+    list('Folders of single runs, compared with the first; or of one sweep over policy.kind'),
   ),
   ...group('Runs', {
     tolerance: list(
@@ -17,7 +15,7 @@ export const flags = {
     json,
     html: text(
       'Also write the comparison with charts to this file',
-      'for sweeps policies.html or fleets.html in the first folder',
+      'for a sweep policies.html in its folder',
     ),
   }),
 };
@@ -26,10 +24,9 @@ export const examples = [
   "compare out/simulated out/live --tolerance 'goodputRps=3%' --tolerance 'p99=15%'",
   'compare out/clockwork out/fifo --html out/compared.html',
   'compare out/policies',
-  'compare out/autoscale',
 ];
 
-/** `escapement compare A B`: results of runs side by side; `compare SWEEP`: the policies or fleets that it varied. */
+/** `escapement compare A B`: results of runs side by side; `compare SWEEP`: the policies that it varied. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { compareFolders } = await import('../comparison.js');
   await compareFolders(args);

@@ -3,15 +3,10 @@ import { capital } from '../../text/words.js';
 import type { Comparison } from '../compare/compare.js';
 import type { ComparedFigure } from '../compare/figures.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
-import type { Document, Section, Table } from '../document.js';
-import { fleetAnswer, fleetTable } from '../fleet-text.js';
-import type { RankedFleet } from '../fleets.js';
+import type { Document, Table } from '../document.js';
+import { fleetAnswer, fleetSections } from '../fleet-text.js';
 import { runName } from '../run-kind.js';
-import { senderSections } from '../senders.js';
 import { policyNotes } from './blocks.js';
-
-const FRONTIER =
-  'On the frontier: no other fleet costs less and answers as many in time, or answers more and costs as little.';
 
 /** Runs side by side. `summaries`: of the runs. */
 export function compareDocument(comparison: Comparison, summaries: readonly MeasuredSummary[]): Document {
@@ -61,30 +56,6 @@ function runsTable(runs: Comparison['runs']): Table {
     columns: titles.map((title) => ({ title })),
     rows: rows.map((row) => row.map((text) => ({ text }))),
   };
-}
-
-/** Fleets of sweeps over scalers. */
-export function fleetsDocument(name: string, fleets: readonly RankedFleet[]): Document {
-  const answer = fleetAnswer(fleets);
-  return {
-    kind: `escapement fleet comparison · ${name}`,
-    title: answer?.title ?? '',
-    lead: answer === null || answer.reason === '' ? [] : [capital(answer.reason)],
-    sections: [
-      ...fleetSections(fleets),
-      { title: '', only: 'page', blocks: [{ text: FRONTIER, tone: 'small' }] },
-      ...senderSections(
-        'fleet',
-        fleets.map((fleet) => fleet.name),
-        [{ results: fleets }],
-      ),
-    ],
-  };
-}
-
-function fleetSections(fleets: readonly RankedFleet[]): Section[] {
-  const table = fleetTable(fleets);
-  return table === null ? [] : [{ title: 'Fleets by cost', blocks: [{ table }] }];
 }
 
 /** Source of the margins of differences, for people. */

@@ -12,13 +12,13 @@ import { policyNotes } from './blocks.js';
 
 /** Policies over a matrix of conditions: a row per policy, one per cell, and the commands that repeat it. */
 export function policiesDocument(comparison: PolicyComparison): Document {
-  const { policies, cells, bounded, completeCells, warnings, failed, sweeps } = comparison;
+  const { policies, cells, bounded, completeCells, warnings, failed, sweep } = comparison;
   const isWeighted = cells.some(({ results }) => results.some((result) => (result?.class.length ?? 0) > 0));
-  const summaries = sweeps.flatMap(({ results }) =>
-    results.cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : [])),
+  const summaries = sweep.results.cells.flatMap((cell) =>
+    cell.status === 'done' ? cell.result.summary : [],
   );
   return {
-    kind: `escapement policy comparison · ${sweeps[0]!.results.name}`,
+    kind: `escapement policy comparison · ${sweep.results.name}`,
     title: `${policies.length} policies in ${completeCells} of ${plural(cells.length, 'cell')}`,
     lead: [
       `${isWeighted ? 'Weighted goodput' : 'Goodput'} in percent of the ${bounded ? 'bound' : 'offered load'}`,
@@ -103,9 +103,7 @@ function failedSection([first, ...others]: PolicyComparison['failed']): Section[
   return [{ title: 'Failed runs', blocks: [{ text }] }];
 }
 
-function methods({ sweeps, bounded }: PolicyComparison): Block[] {
-  const commands = sweeps.map(({ name, results }) => sweepCommand(results, name));
-  const experiments = [...new Set(sweeps.map(({ results }) => results.experiment))];
+function methods({ sweep: { name, results }, bounded }: PolicyComparison): Block[] {
   return [
     {
       text: bounded
@@ -116,13 +114,8 @@ function methods({ sweeps, bounded }: PolicyComparison): Block[] {
       text: 'A policy is better than another if the mean of their differences, on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of better policies; bold: the highest mean, underlined: unbeaten. Ranks are not corrected for multiple comparisons. “Best fixed” takes the best value of each cell with hindsight. Worst model: the lowest share in time of a model, relative to that of all requests.',
     },
     {
-      code: [...commands, `escapement compare ${sweeps.map(({ name }) => quoted(name)).join(' ')}`].join(
-        '\n',
-      ),
+      code: [sweepCommand(results, name), `escapement compare ${quoted(name)}`].join('\n'),
     },
-    ...experiments.map((experiment) => ({
-      details: 'The experiment as written',
-      blocks: [{ code: experiment }],
-    })),
+    { details: 'The experiment as written', blocks: [{ code: results.experiment }] },
   ];
 }

@@ -7,7 +7,7 @@ import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { kindOfGpus, takeFleet } from '../fleet-label.js';
-import { fleetTable } from '../fleet-text.js';
+import { fleetSections } from '../fleet-text.js';
 import { present } from '../lists.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
@@ -22,7 +22,6 @@ import { experimentToRun, policyNotes } from './blocks.js';
 /** Report of a sweep: the choice, every combination with its figures, charts, failures and provenance. */
 export function sweepDocument(results: SweepResults): Document {
   const { title, lines, flags } = verdict(results);
-  const fleets = fleetTable(sweptFleets(results));
   const leftOut = chartsLeftOut(results);
   const summaries = aggregate(results).flatMap(({ cells }) => cells.map(({ result }) => result.summary));
   return {
@@ -34,7 +33,7 @@ export function sweepDocument(results: SweepResults): Document {
       { title: '', blocks: [{ text: provenance(results) }] },
       { title: 'Results', blocks: [{ table: pointsTable(results) }] },
       { title: '', blocks: [{ text: readings(results), tone: 'small' }], only: 'page' },
-      ...present(fleets && { title: 'Fleets by cost', blocks: [{ table: fleets }] }),
+      ...fleetSections(sweptFleets(results)),
       {
         title: 'Charts',
         blocks: [...(leftOut === '' ? [] : [{ text: leftOut }]), { charts: true as const }],

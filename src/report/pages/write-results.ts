@@ -12,12 +12,11 @@ import { compareRuns } from '../compare/compare.js';
 import type { NamedRun } from '../compare/named-run.js';
 import type { Document } from '../document.js';
 import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from '../files.js';
-import type { RankedFleet } from '../fleets.js';
 import { documentPage } from '../html/document-page.js';
 import { drawCharts } from '../html/page.js';
 import { renderSvg, svgToPng } from '../html/render.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { compareDocument, fleetsDocument } from './compare-document.js';
+import { compareDocument } from './compare-document.js';
 import { policiesDocument } from './policies-document.js';
 import { runDocument } from './run-document.js';
 import { sweepDocument } from './sweep-document.js';
@@ -45,15 +44,6 @@ export async function writeComparison(runs: readonly NamedRun[], file: string): 
 /** Writes a comparison of policies, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
 export async function writePolicyComparison(comparison: PolicyComparison, file: string): Promise<void> {
   writeWhole(file, documentPage(policiesDocument(comparison), await drawCharts(policyCharts(comparison))));
-}
-
-/** Writes a comparison of fleets as the HTML document `file`. Throws `E_FILE_WRITE`. */
-export async function writeFleetComparison(
-  name: string,
-  fleets: readonly RankedFleet[],
-  file: string,
-): Promise<void> {
-  writeWhole(file, documentPage(fleetsDocument(name, fleets), []));
 }
 
 async function writeReport(

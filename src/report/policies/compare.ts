@@ -1,18 +1,19 @@
 import { EscapementError } from '../../base/errors.js';
-import type { FailedCell } from '../../record/results.js';
+import type { FailedCell, SweepResults } from '../../record/results.js';
 import { plural } from '../../text/words.js';
 import { ONE_SAMPLE } from '../statistics.js';
+import { failedCells } from '../study/analyze.js';
 import { type Axis, sweepAxes } from '../study/axes.js';
 import { layoutOf } from './layout.js';
 import { type MatrixCell, matrixOf } from './matrix.js';
-import { type MergedSweeps, mergeSweeps, type NamedSweep } from './merge.js';
 import { overviewOf, type PolicyOverview } from './overview.js';
 import { type CellRanking, rankCell } from './ranking.js';
+import { conditionsOf, type NamedSweep, runsOf } from './runs.js';
 import { OURS, type Series, seriesOf } from './series.js';
 
 /** Policies over a matrix of conditions. Series are named once, in `policies`; arrays elsewhere are in its order. */
 export interface PolicyComparison {
-  readonly sweeps: readonly NamedSweep[];
+  readonly sweep: NamedSweep;
   /** Conditions with more than one value, in the order of the layout: rows, columns, x. */
   readonly axes: readonly Axis[];
   /** True if shares are of a bound; false: no cell has one, and shares are of the offered load. */
@@ -29,37 +30,36 @@ export interface PolicyComparison {
 }
 
 /**
- * Compares the policies in one or more sweeps. Throws `E_RESULTS` if there are fewer than two, if the sweeps vary
- * different conditions, or if there is no cell that every policy has finished.
+ * Compares the policies in a sweep. Throws `E_RESULTS` if there are fewer than two, or no cell that every policy has
+ * finished.
  */
-export function comparePolicies(sweeps: readonly NamedSweep[]): PolicyComparison {
-  const merged = mergeSweeps(sweeps);
-  const series = seriesOf(merged.runs);
-  const axes = axesOf(merged);
-  const file = sweeps.map(({ name }) => name).join(', ');
+export function comparePolicies(sweep: NamedSweep): PolicyComparison {
+  const { name: file, results } = sweep;
+  const series = seriesOf(runsOf(results));
+  const axes = axesOf(results);
   if (series.length < 2) {
     const [only] = series;
-    const what = `${only === undefined ? 'hold no finished run' : `ran ${only.name} only`}; compare needs sweeps that vary policy.kind or scalers, or folders of single runs; the report of a sweep compares its other choices`;
+    const what = `${only === undefined ? 'holds no finished run' : `ran ${only.name} only`}; compare needs a sweep that varies policy.kind, or folders of single runs; the report of a sweep compares its other choices`;
     throw new EscapementError('E_RESULTS', what, { file });
   }
   const cells = matrixOf(axes, series).map((cell) => ({ ...cell, ranking: rankCell(cell) }));
   const complete = cells.filter(({ results }) => results.every((result) => result !== null));
   if (complete.length === 0) {
     const names = series.map(({ name }) => name).join(', ');
-    const what = `have no cell that every policy (${names}) has finished; run the missing ones`;
+    const what = `has no cell that every policy (${names}) has finished; run the missing ones`;
     throw new EscapementError('E_RESULTS', what, { file });
   }
   const policies = overviewOf(series, complete);
   return {
-    sweeps,
+    sweep,
     axes,
     bounded: cells.some(({ bounded }) => bounded),
     cells,
     policies,
     completeCells: complete.length,
     ours: oursOf(series),
-    failed: merged.failed,
-    warnings: [...merged.warnings, ...aboveBound(cells, series)],
+    failed: failedCells(results),
+    warnings: aboveBound(cells, series),
   };
 }
 
@@ -78,8 +78,8 @@ export function certaintyOf({ cells }: Pick<PolicyComparison, 'cells'>): string 
     : `95 % intervals over ${seeds} seeds`;
 }
 
-function axesOf({ conditions }: MergedSweeps): Axis[] {
-  const varied = sweepAxes({ vary: conditions, defaults: {} }).filter(({ values }) => values.length > 1);
+function axesOf(results: SweepResults): Axis[] {
+  const varied = sweepAxes({ vary: conditionsOf(results), defaults: {} });
   const { x, columns, rows } = layoutOf(varied);
   return [...rows, ...(columns === null ? [] : [columns]), ...(x === null ? [] : [x])];
 }

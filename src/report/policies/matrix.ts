@@ -15,7 +15,7 @@ import {
 } from '../statistics.js';
 import type { Axis } from '../study/axes.js';
 import { placeLabel } from './layout.js';
-import type { PolicyRun } from './merge.js';
+import type { PolicyRun } from './runs.js';
 import type { Series } from './series.js';
 
 /** One combination of conditions, with the results of every policy. */

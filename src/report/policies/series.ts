@@ -1,6 +1,6 @@
 import { groupBy } from '../lists.js';
 import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
-import type { PolicyRun } from './merge.js';
+import type { PolicyRun } from './runs.js';
 
 /** One policy of a comparison: a kind, or one of several settings of its options. */
 export interface Series {

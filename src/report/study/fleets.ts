@@ -7,12 +7,7 @@ import { aggregate, type Point } from './points.js';
 
 /** Fleets of a sweep, one per choice; empty without a scaler. */
 export function sweptFleets(results: SweepResults): RankedFleet[] {
-  return rankFleets(fleetsOf(results));
-}
-
-/** Fleets without a rank, to merge those of several sweeps. */
-export function fleetsOf(results: SweepResults): Fleet[] {
-  return aggregate(results).flatMap((point) => {
+  const fleets = aggregate(results).flatMap((point): Fleet[] => {
     const fleets = point.cells.flatMap(({ result }) => fleetOf(nameOf(point), result.summary) ?? []);
     const [first] = fleets;
     if (first === undefined) return [];
@@ -27,6 +22,7 @@ export function fleetsOf(results: SweepResults): Fleet[] {
       },
     ];
   });
+  return rankFleets(fleets);
 }
 
 function nameOf({ values }: Point): string {

@@ -1,7 +1,6 @@
 import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
 import type { Comparison } from '../compare/compare.js';
-import type { RankedFleet } from '../fleets.js';
-import { compareDocument, fleetsDocument } from '../pages/compare-document.js';
+import { compareDocument } from '../pages/compare-document.js';
 import { policiesDocument } from '../pages/policies-document.js';
 import { sweepDocument } from '../pages/sweep-document.js';
 import type { PolicyComparison } from '../policies/compare.js';
@@ -23,9 +22,4 @@ export function comparisonText(comparison: Comparison): string {
 /** Policies over a matrix of conditions for the terminal. */
 export function policiesText(comparison: PolicyComparison): string {
   return documentText(policiesDocument(comparison));
-}
-
-/** Fleets of sweeps over scalers for the terminal. */
-export function fleetsText(name: string, fleets: readonly RankedFleet[]): string {
-  return documentText(fleetsDocument(name, fleets));
 }

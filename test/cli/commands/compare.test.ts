@@ -20,8 +20,6 @@ beforeAll(() => {
   mkdirSync(join(dir, 'swept'));
   mkdirSync(join(dir, 'matrix'));
   writeIn(join(dir, 'matrix'), 'results.json', JSON.stringify(matrixFixture()));
-  mkdirSync(join(dir, 'fleets'));
-  writeIn(join(dir, 'fleets'), 'results.json', JSON.stringify(fleetsFixture(FLEETS)));
   const [reactive, fixed] = fleetsFixture(FLEETS).cells;
   for (const [name, cell] of Object.entries({ reactive, fixed })) {
     if (cell?.status !== 'done') continue;
@@ -96,33 +94,9 @@ test('compares the policies of a sweep, and writes the page into its folder', as
 
 test('--json prints a comparison of policies and writes nothing', async () => {
   const { stdout } = await compare('matrix', '--json');
-  const { sweeps, policies, cells } = JSON.parse(stdout);
-  expect([sweeps, policies.length, cells.length]).toEqual([['matrix'], 3, 8]);
+  const { sweep, policies, cells } = JSON.parse(stdout);
+  expect([sweep, policies.length, cells.length]).toEqual(['matrix', 3, 8]);
   expect(policies[0]).toMatchObject({ name: 'escapement', bestIn: 7, worst: { cell: expect.any(String) } });
-});
-
-test('ranks the fleets of a sweep over scalers, and writes a page with their chart', async () => {
-  const { status, stdout, stderr } = await compare('fleets');
-  expect([status, stderr]).toEqual([0, '']);
-  // A run is an hour, and a GPU costs a quarter per hour.
-  expect(stdout).toBe(`fleet        GPU-hours  cost  attainment  99 % in time   frontier
-clairvoyant          4  1.00      99.9 %           yes  hindsight
-reactive             5  1.25      99.2 %           yes        yes
-8 GPUs               8  2.00      99.5 %           yes        yes
-9 GPUs               9  2.25      99.4 %           yes         no
-
-Fewest GPU-hours at 99 % in time: reactive, 5
-37.5 % fewer than the best fixed fleet, 8 GPUs, and 1.25 times those of the plan
-that knows all arrivals
-
-report: fleets/fleets.html
-`);
-  const page = readFileSync(join(dir, 'fleets', 'fleets.html'), 'utf8');
-  expect(page).toContain('hindsight');
-  expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
-  const { sweeps, fleets } = JSON.parse((await compare('fleets', '--json')).stdout);
-  expect(sweeps).toEqual(['fleets']);
-  expect(fleets[1]).toMatchObject({ name: 'reactive', gpuHours: 5, cost: 1.25, onFrontier: true });
 });
 
 test('ranks the fleets of single runs where a scaler was at work', async () => {
@@ -135,11 +109,11 @@ test('ranks the fleets of single runs where a scaler was at work', async () => {
 test.each([
   [['simulated'], 2, /^escapement: E_USAGE: compare simulated: another run/],
   [['simulated', 'nowhere'], 36, /^escapement: E_RESULTS: nowhere: folder does not exist/],
-  [['simulated', 'swept'], 36, /^escapement: E_RESULTS: swept: holds a sweep and others hold single runs/],
+  [['simulated', 'swept'], 36, /^escapement: E_RESULTS: swept: holds a sweep, which is compared alone/],
   [
     ['swept'],
     36,
-    /^escapement: E_RESULTS: swept: ran clockwork only; compare needs sweeps that vary policy.kind/,
+    /^escapement: E_RESULTS: swept: ran clockwork only; compare needs a sweep that varies policy.kind/,
   ],
   [['matrix', '--tolerance', 'p99=1%'], 2, /^escapement: E_USAGE: --tolerance applies to single runs/],
   [['simulated', 'live', '--tolerance', 'p99'], 2, /^escapement: E_USAGE: --tolerance 'p99'/],

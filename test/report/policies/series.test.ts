@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { comparePolicies } from '../../../src/report/policies/compare.js';
-import { mergeSweeps } from '../../../src/report/policies/merge.js';
+import { runsOf } from '../../../src/report/policies/runs.js';
 import { seriesOf } from '../../../src/report/policies/series.js';
 import { policySweep } from './fixtures.js';
 
@@ -21,8 +21,7 @@ function aheadSweep(values: readonly string[]) {
   });
 }
 
-const namesOf = (results: ReturnType<typeof aheadSweep>) =>
-  seriesOf(mergeSweeps([{ name: 'sweep', results }]).runs).map(({ name }) => name);
+const namesOf = (results: ReturnType<typeof aheadSweep>) => seriesOf(runsOf(results)).map(({ name }) => name);
 
 describe('series', () => {
   it('tune numbers, and give words a series of their own', () => {
@@ -42,7 +41,7 @@ describe('series', () => {
   });
 
   it('take the best value of each cell, and count runs that did not differ once', () => {
-    const { cells } = comparePolicies([{ name: 'sweep', results: aheadSweep(['2ms', '5ms', 'auto']) }]);
+    const { cells } = comparePolicies({ name: 'sweep', results: aheadSweep(['2ms', '5ms', 'auto']) });
     expect(cells.map(({ results }) => results.map((result) => result!.goodputRps?.mean))).toEqual([
       [700, 690, 300],
       [700, 690, 300],
@@ -52,46 +51,5 @@ describe('series', () => {
       { 'policy.scheduleAhead': '5ms' },
     ]);
     expect(cells[0]!.results.map((result) => result!.share.n)).toEqual([2, 2, 2]);
-  });
-});
-
-describe('merged sweeps', () => {
-  const sweep = (kinds: readonly string[], goodputRps: number, overrides: readonly string[] = []) => ({
-    ...policySweep({
-      vary: [{ key: 'policy.kind', values: kinds }, SLO],
-      seeds: [1],
-      run: () => ({ goodputRps }),
-    }),
-    overrides,
-  });
-
-  it('are one comparison', () => {
-    const { policies, warnings } = comparePolicies([
-      { name: 'a', results: sweep(['clockwork', 'fifo'], 500) },
-      { name: 'b', results: sweep(['escapement'], 600, ['policy.maxBatch=4']) },
-    ]);
-    expect(policies.map(({ name }) => name)).toEqual(['escapement', 'clockwork', 'fifo']);
-    expect(warnings).toEqual([]);
-  });
-
-  it('let the last run count, and say so', () => {
-    const { cells, warnings } = comparePolicies([
-      { name: 'a', results: sweep(['clockwork', 'fifo'], 500) },
-      { name: 'b', results: sweep(['fifo'], 600) },
-    ]);
-    expect(cells[0]!.results.map((result) => result!.goodputRps?.mean)).toEqual([500, 600]);
-    expect(warnings).toEqual(['b: replaces runs of a that made other decisions (2 runs)']);
-  });
-
-  it('tell where they answer different questions', () => {
-    const a = { name: 'a', results: sweep(['clockwork'], 500) };
-    const b = { name: 'b', results: sweep(['fifo'], 500, ['cluster.gpus=2']) };
-    expect(comparePolicies([a, b]).warnings).toEqual([
-      'b: its overrides are cluster.gpus=2, those of a are none',
-    ]);
-    const other = { ...b.results, vary: [KINDS, { key: 'workload.rate', values: ['1/s'] }] };
-    expect(() => comparePolicies([a, { name: 'b', results: other }])).toThrow(
-      'b: varies workload.rate in addition to the policy, a varies slo; compare sweeps that vary the same keys',
-    );
   });
 });

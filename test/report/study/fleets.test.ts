@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fleetAnswer, fleetTable } from '../../../src/report/fleet-text.js';
+import type { Table } from '../../../src/report/document.js';
+import { fleetAnswer, fleetSections } from '../../../src/report/fleet-text.js';
 import { summaryText } from '../../../src/report/index.js';
 import { sweptFleets } from '../../../src/report/study/fleets.js';
 import { fleetsFixture, sweepFixture } from '../fixtures.js';
@@ -45,7 +46,9 @@ describe('a sweep over fleets', () => {
 
   it('has a table with the cost of the run on the terminal', () => {
     const results = fleetsFixture(FLEETS);
-    const rows = fleetTable(sweptFleets(results))!.rows.map((row) => row.map(({ text }) => text));
+    const [{ blocks } = { blocks: [] }] = fleetSections(sweptFleets(results));
+    const { table } = blocks[0] as { readonly table: Table };
+    const rows = table.rows.map((row) => row.map(({ text }) => text));
     expect(rows[0]).toEqual(['clairvoyant', '4', '1.00', '99.9 %', 'yes', 'hindsight']);
     expect(rows[1]).toEqual(['predictive', '6', '1.50', '99.2 %', 'yes', 'yes']);
     expect(summaryText(results)).toContain('Fewest GPU-hours');
@@ -55,7 +58,7 @@ describe('a sweep over fleets', () => {
     const { '8 GPUs': fixed } = FLEETS;
     for (const results of [fleetsFixture({ fixed }), sweepFixture()]) {
       const fleets = sweptFleets(results);
-      expect([fleets, fleetTable(fleets), fleetAnswer(fleets)]).toEqual([[], null, null]);
+      expect([fleets, fleetSections(fleets), fleetAnswer(fleets)]).toEqual([[], [], null]);
     }
   });
 });
