@@ -79,11 +79,10 @@ export function outputFlags(out: string) {
   return group('Output', { json, out: text(out), parquet: { ...parquet, implies: 'out' }, quiet });
 }
 
-/** Output files for CI, of commands whose checks are given with the flag `of`. */
+/** Output file for CI, of commands whose checks are given with the flag `of`. */
 export function ciFlags(of: 'threshold' | 'target') {
   const junit = text('Write the checks to this file as JUnit XML, one test case each');
-  const markdown = text('Append a table of the checks to this file, e.g. "$GITHUB_STEP_SUMMARY"');
-  return group('Checks', { junit: { ...junit, implies: of }, markdown: { ...markdown, implies: of } });
+  return group('Checks', { junit: { ...junit, implies: of } });
 }
 
 /** Flags of commands that check thresholds. */

@@ -1,22 +1,13 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EscapementError } from '../base/errors.js';
-import { checkAppendable, checkWritable } from '../base/files/output-file.js';
-import type { ciFlags } from './common-options.js';
-import { usageError, type ValuesOf } from './options.js';
+import { checkWritable } from '../base/files/output-file.js';
+import { usageError } from './options.js';
 
-/** Throws errors of `--junit` and `--markdown` of a command on `file`, before there is anything to lose. */
-export function checkCiFiles({
-  file,
-  junit,
-  markdown,
-}: ValuesOf<ReturnType<typeof ciFlags>> & { readonly file: string }): void {
-  checkOutputFlags({ junit, markdown }, [file]);
-  if (junit !== undefined) checkWritable(junit);
-  if (markdown !== undefined) checkAppendable(markdown);
-}
-
-/** Throws `E_USAGE` if two outputs, by flag, are one file, or one is an input of the command. */
+/**
+ * Throws `E_USAGE` if two outputs, by flag, are one file, or one is an input of the command; `E_FILE_WRITE` for one that
+ * cannot be written, before there is anything to lose.
+ */
 export function checkOutputFlags(
   outputs: Readonly<Record<string, string | undefined>>,
   inputs: readonly string[],
@@ -28,6 +19,7 @@ export function checkOutputFlags(
     if (other === null) throw usage(flag, path, 'is the input of this command; choose another file');
     if (other !== undefined) throw usage(flag, path, `is also the file of --${other}; choose two files`);
     taken.set(placeOf(path), flag);
+    checkWritable(path);
   }
 }
 

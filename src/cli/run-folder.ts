@@ -15,7 +15,7 @@ import { formatRate } from '../text/numbers.js';
 import { warn, writeErr } from '../text/terminal.js';
 import { print } from './common-options.js';
 import { interruptible } from './interruption.js';
-import { type CheckedExperiment, casesJson, casesText, missedText, writeCiFiles } from './thresholds.js';
+import { type CheckedExperiment, casesJson, casesText, missedText, writeJunit } from './thresholds.js';
 import { packageVersion } from './version.js';
 
 /** All files that `--out` of a run may contain in addition to its report. */
@@ -151,7 +151,7 @@ export async function performRun(
   print({ json }, { ...result.summary, ...casesJson(cases) }, () => runText(result) + casesText(cases));
   if (!quiet) writeErr(lines.map((line) => `${line}\n`).join(''));
   warn(generatorWarnings(result));
-  writeCiFiles(checks, command, experiment.name, cases);
+  writeJunit(checks, command, experiment.name, cases);
   const problems = [lost, missedText(cases)].filter((text) => text !== '');
   if (problems.length === 0) return;
   throw new EscapementError(lost === '' ? 'E_THRESHOLD' : 'E_ANSWERS_LOST', problems.join('; '));

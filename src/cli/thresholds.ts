@@ -1,4 +1,4 @@
-import { appendText, writeWhole } from '../base/files/output-file.js';
+import { writeWhole } from '../base/files/output-file.js';
 import type { Experiment } from '../config/experiment.js';
 import { loadExperiment } from '../config/load.js';
 import { partNames } from '../config/part-names.js';
@@ -6,12 +6,11 @@ import { percentilesOf } from '../record/figures.js';
 import { parseThreshold, refuseUnknownParts, type Threshold } from '../record/threshold.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
 import { junitXml } from '../report/thresholds/junit.js';
-import { thresholdsMarkdown } from '../report/thresholds/markdown.js';
 import { thresholdLines } from '../report/thresholds/text.js';
 import { plural } from '../text/words.js';
 import { type ciFlags, type overrideFlags, overridesOf } from './common-options.js';
 import type { ValuesOf } from './options.js';
-import { checkCiFiles } from './output-flags.js';
+import { checkOutputFlags } from './output-flags.js';
 
 type CiFiles = ValuesOf<ReturnType<typeof ciFlags>>;
 
@@ -28,11 +27,11 @@ interface CheckArgs extends CiFiles {
 }
 
 /** Reads the flags of a command on a file. Throws `E_USAGE`, and `E_FILE_WRITE` before there is anything to lose. */
-export function readChecks({ file, threshold, junit, markdown }: CheckArgs): Checks {
+export function readChecks({ file, threshold, junit }: CheckArgs): Checks {
   const thresholds = threshold.map(parseThreshold);
-  checkCiFiles({ file, junit, markdown });
+  checkOutputFlags({ junit }, [file]);
   const percentiles = percentilesOf(thresholds.map(({ metric }) => metric));
-  return { thresholds, percentiles, junit, markdown };
+  return { thresholds, percentiles, junit };
 }
 
 /** Experiment that a command runs, and its checks. */
@@ -55,16 +54,14 @@ export async function openChecked(
   return { experiment, checks };
 }
 
-/** Writes the files requested by the flags. Throws `E_FILE_WRITE`. */
-export function writeCiFiles(
-  { junit, markdown }: CiFiles,
+/** Writes the file requested by `--junit`. Throws `E_FILE_WRITE`. */
+export function writeJunit(
+  { junit }: CiFiles,
   command: string,
   name: string,
   cases: readonly ThresholdCase[],
 ): void {
-  const report = { command, name, cases };
-  if (junit !== undefined) writeWhole(junit, junitXml(report));
-  if (markdown !== undefined) appendText(markdown, thresholdsMarkdown(report));
+  if (junit !== undefined) writeWhole(junit, junitXml({ command, name, cases }));
 }
 
 /** Results for stdout: one line per threshold. */

@@ -14,11 +14,8 @@ test('a file for CI does not replace the experiment, and is found unwritable bef
   const refused: [flags: string[], status: number, stderr: RegExp][] = [
     [['--junit', file], 2, /E_USAGE: --junit .*small\.yaml: is the input of this command/],
     [['--junit', link], 2, /E_USAGE: --junit .*link\.xml: is the input of this command/],
-    [['--markdown', file], 2, /E_USAGE: --markdown .*: is the input of this command/],
-    [['--junit', join(dir, 'x'), '--markdown', join(dir, '.', 'x')], 2, /is also the file of --junit/],
     [['--junit', ''], 2, /E_USAGE: --junit needs a value/],
     [['--junit', join(dir, 'folder')], 22, /E_FILE_WRITE: .*folder.*: it is a folder/],
-    [['--markdown', join(dir, 'folder')], 22, /E_FILE_WRITE: .*folder.*: it is a folder/],
   ];
   for (const [flags, status, stderr] of refused) {
     const got = await runCli(['simulate', file, '--quiet', '--threshold', 'ok>0', ...flags]);
@@ -26,6 +23,9 @@ test('a file for CI does not replace the experiment, and is found unwritable bef
   }
   const plan = ['plan', file, '--target', 'ok>0', '--over', 'cluster.gpus=1:2', '--junit', file];
   expect((await runCli(plan)).stderr).toMatch(/E_USAGE: --junit .*: is the input of this command/);
+  const [one, same] = [join(dir, 'x'), join(dir, '.', 'x')];
+  const both = [...plan.slice(0, -1), one, '--html', same];
+  expect((await runCli(both)).stderr).toMatch(/E_USAGE: --junit .*: is also the file of --html/);
   expect(readFileSync(file, 'utf8')).toBe(SMALL_EXPERIMENT);
   expect(existsSync(join(dir, 'x'))).toBe(false);
 });

@@ -1,7 +1,6 @@
 // Output files are written whole or not at all.
 import {
   accessSync,
-  appendFileSync,
   closeSync,
   constants,
   lstatSync,
@@ -116,24 +115,9 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
   file.close();
 }
 
-/** Appends text to a file that others write to as well; creates it if missing. Throws `E_FILE_WRITE`. */
-export function appendText(path: string, text: string): void {
-  try {
-    makeFolder(dirname(path));
-    appendFileSync(path, text);
-  } catch (cause) {
-    throw cannotWrite(path, cause);
-  }
-}
-
 /** Throws `E_FILE_WRITE` if a file could not be written: before the work whose result it is to hold, not after. */
 export function checkWritable(path: string): void {
   if (!isWrittenInPlace(path)) new OutputFile(path).discard();
-}
-
-/** Throws `E_FILE_WRITE` if `appendText` could not add to the file. */
-export function checkAppendable(path: string): void {
-  if (!isWrittenInPlace(path)) appendText(path, '');
 }
 
 /**

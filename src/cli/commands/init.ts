@@ -35,7 +35,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { SIMULATED } = await import('../../run/simulated.js');
   const { oneRun } = await import('../one-run.js');
   const { readChecks } = await import('../thresholds.js');
-  const checks = readChecks({ file: out, threshold: [], junit: undefined, markdown: undefined });
+  const checks = readChecks({ file: out, threshold: [], junit: undefined });
   const experiment = await loadExperiment(
     out,
     traces.map((_, i) => `workload.${i}.duration=10s`),

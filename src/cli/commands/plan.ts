@@ -1,12 +1,12 @@
 import { dirname, join, relative } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import { writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
 import { plural } from '../../text/words.js';
 import type { CellRuns } from '../cell-runs.js';
 import { cellFlags, ciFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { choice, group, list, text, textOr, type ValuesOf } from '../options.js';
-import { checkCiFiles, checkOutputFlags } from '../output-flags.js';
+import { checkOutputFlags } from '../output-flags.js';
 import { packageVersion } from '../version.js';
 
 export const flags = {
@@ -62,16 +62,14 @@ const VALUES_PER_ROUND = 3;
 /** `escapement plan FILE`: fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
 export async function handler(args: Args): Promise<void> {
   const { out, html } = args;
-  checkCiFiles(args);
-  checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
-  if (html !== undefined) checkWritable(html);
-  const { casesJson, writeCiFiles } = await import('../thresholds.js');
+  checkOutputFlags({ html, junit: args.junit }, [args.file]);
+  const { casesJson, writeJunit } = await import('../thresholds.js');
   const { runCells } = await import('../cell-runs.js');
   const { answerLines, planCases, planText } = await import('../../run/plan/text.js');
   const words = { label: 'plan', noun: 'runs', outDir: out } as const;
   const plan = await runCells(args, words, (runs) => search(args, runs));
   const cases = planCases(plan);
-  writeCiFiles(args, 'plan', plan.name, cases);
+  writeJunit(args, 'plan', plan.name, cases);
   let report = '';
   if (out !== undefined) {
     writeWhole(join(out, 'plan.json'), `${JSON.stringify(plan)}\n`);

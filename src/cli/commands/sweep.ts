@@ -22,11 +22,11 @@ export const flags = {
   ...group('Execution', {
     shard: {
       ...optional(shardOf)('Run only part I of N, from 1/N to N/N, into the folder, and write no report'),
-      conflicts: ['queue', 'junit', 'markdown'],
+      conflicts: ['queue', 'junit'],
     },
     status: {
       ...toggle('Run nothing; print how many cells the folder has'),
-      conflicts: ['shard', 'fresh', 'queue', 'junit', 'markdown'],
+      conflicts: ['shard', 'fresh', 'queue', 'junit'],
     },
   }),
   ...group('Output', { json, out: text('Folder of the results', 'out/NAME-OF-FILE'), quiet }),
@@ -70,7 +70,7 @@ async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promis
   const { runCells } = await import('../cell-runs.js');
   const { sweepExperiment } = await import('../../run/sweep/sweep-experiment.js');
   const { sweepCases } = await import('../../report/thresholds/cases.js');
-  const { casesJson, casesText, missedText, writeCiFiles } = await import('../thresholds.js');
+  const { casesJson, casesText, missedText, writeJunit } = await import('../thresholds.js');
   const words = { label: 'sweep', noun: 'cells', outDir: sweep.outDir } as const;
   const results = await runCells(args, words, (runs) =>
     sweepExperiment({
@@ -93,7 +93,7 @@ async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promis
     }),
   );
   const cases = sweepCases(checks.thresholds, results);
-  writeCiFiles(checks, 'sweep', results.name, cases);
+  writeJunit(checks, 'sweep', results.name, cases);
   // Chart libraries take half a second to load, so the cells start without them.
   const { writeSweepReport } = await import('../../report/pages/write-results.js');
   const { summaryText } = await import('../../report/terminal/summary-text.js');

@@ -2,7 +2,7 @@ import { xml } from '../../text/xml.js';
 import type { ThresholdCase } from './cases.js';
 
 /** Content of a file for CI. */
-export interface ThresholdReport {
+interface ThresholdReport {
   /** `simulate`, `sweep`. */
   readonly command: string;
   /** Name of the experiment. */

@@ -135,25 +135,19 @@ test('a latency of which too many requests were not answered in time is missed, 
   expect(stderr).toMatch(/^escapement: E_THRESHOLD: p99<25ms: never: .*; p99\.95<1h: never: [^;]*\n$/);
 });
 
-test('thresholds go to files for CI: JUnit XML, and the end of a Markdown file', async () => {
+test('thresholds go to a file for CI as JUnit XML', async () => {
   const dir = tempDir();
   const file = writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
-  const [junit, markdown] = [join(dir, 'made', 'junit.xml'), writeIn(dir, 'summary.md', 'before\n')];
-  const files = ['--junit', junit, '--markdown', markdown];
-  const run = ['simulate', file, '--quiet', ...files];
+  const junit = join(dir, 'made', 'junit.xml');
+  const run = ['simulate', file, '--quiet', '--junit', junit];
   const { status } = await runCli([...run, '--threshold', 'ok>0', '--threshold', 'p95<1us']);
   expect(status).toBe(3);
   expect(readFileSync(junit, 'utf8')).toContain(
     '<testsuite name="escapement simulate: small" tests="2" failures="1" errors="0">',
   );
-  expect(readFileSync(markdown, 'utf8')).toMatch(
-    /^before\n### escapement simulate: small\n\n✗ 1 of 2 thresholds is missed/,
-  );
   const nothing = await runCli(run);
-  expect(nothing.stderr).toBe(
-    'escapement: E_USAGE: missing option: --junit needs --threshold, --markdown needs --threshold\n',
-  );
-  const nowhere = await runCli(words`${run.slice(0, 3)} --threshold ok>0 --markdown /dev/null/summary.md`);
+  expect(nothing.stderr).toBe('escapement: E_USAGE: missing option: --junit needs --threshold\n');
+  const nowhere = await runCli(words`${run.slice(0, 3)} --threshold ok>0 --junit /dev/null/junit.xml`);
   expect(nowhere).toMatchObject({ status: 22, stdout: '' });
 });
 
