@@ -1,4 +1,4 @@
-import { EscapementError } from '../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
 import type { Path, SourceDocument } from './document.js';
@@ -52,6 +52,8 @@ export interface CaseAxis {
 /** A name for several overrides: of an axis of cases, or of a scenario. */
 export interface Case {
   readonly name: string;
+  /** Section of the file with its overrides. */
+  readonly path: Path;
   /** In the form of `--set`, with values in JSON. */
   readonly overrides: readonly string[];
 }
@@ -72,7 +74,7 @@ function readCases(
     const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, placeOf(path));
     const cases = Object.entries(named).map(([name, values]) => {
       if (name.trim() === '') throw fail('a case needs a name');
-      return { name, overrides: overridesIn(values, [...path, name], overridden) };
+      return caseAt(name, [...path, name], values, overridden);
     });
     if (cases.length === 0) throw fail('needs at least one case');
     if (keyExists(tree, key, plugins))
@@ -92,21 +94,21 @@ export function readScenarios(
 ): Case[] {
   const overridden = applyOverrides(source, overrides, [], plugins);
   const { scenarios = [] } = validate(experimentSchemaWith(plugins), overridden.tree, overridden);
-  return scenarios.map(({ name, overrides }, i) => ({
-    name,
-    overrides: overridesIn(overrides, scenarioPath(i), overridden),
-  }));
+  return scenarios.map(({ name, overrides }, i) =>
+    caseAt(name, ['scenarios', i, 'overrides'], overrides, overridden),
+  );
 }
 
 type Overrides = Readonly<Record<string, unknown>>;
 
-/** Overrides of a case at `path`. Throws `E_CONFIG_KEY` for a key that a case must not set. */
-function overridesIn(values: Overrides, path: Path, { placeOf }: OverriddenTree): string[] {
-  return Object.entries(values).map(([set, value]) => {
+/** A case written at `path`. Throws `E_CONFIG_KEY` for a key that a case must not set. */
+function caseAt(name: string, path: Path, values: Overrides, { placeOf }: OverriddenTree): Case {
+  const overrides = Object.entries(values).map(([set, value]) => {
     const [at, wrong] = [[...path, set], problemOf(set)];
     if (wrong !== undefined) throw new EscapementError('E_CONFIG_KEY', wrong, placeOf(at));
     return `${set}=${JSON.stringify(value)}`;
   });
+  return { name, path, overrides };
 }
 
 /** Reason why a case cannot set this key. */
@@ -122,58 +124,18 @@ export function caseKeys(axes: readonly CaseAxis[]): VariedKey[] {
   return axes.map(({ key, cases }) => ({ key, values: cases.map(({ name }) => name) }));
 }
 
-/** Overrides of the chosen case of each axis. */
-export function caseOverrides(
-  axes: readonly CaseAxis[],
-  chosen: Readonly<Record<string, string>>,
-): readonly string[] {
-  return axes.flatMap(({ key, cases }) => caseNamed(cases, chosen[key])?.overrides ?? []);
+/** The chosen case of each axis. */
+export function chosenCases(axes: readonly CaseAxis[], chosen: Readonly<Record<string, string>>): Case[] {
+  return axes.flatMap(({ key, cases }) => cases.find(({ name }) => name === chosen[key]) ?? []);
 }
 
-/**
- * Turns a mistake in an override of a case into one in the file; undefined for others. `chosen`: the case of each axis.
- */
-export function asMistakeInCase(
-  error: EscapementError,
-  axes: readonly CaseAxis[],
-  chosen: Readonly<Record<string, string>>,
+/** Place in the file of an override of a case; undefined for one of other texts. */
+export function placeInCase(
+  { path, overrides }: Case,
+  override: string,
   source: SourceDocument,
-): EscapementError | undefined {
-  for (const { key, cases } of axes) {
-    const one = caseNamed(cases, chosen[key]);
-    const found = one && mistakeAt(['sweep', 'cases', key, one.name], one, error, source);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** Turns a mistake in an override of a scenario, by its index, into one in the file; undefined for others. */
-export function asMistakeInScenario(
-  error: EscapementError,
-  scenario: Case,
-  index: number,
-  source: SourceDocument,
-): EscapementError | undefined {
-  return mistakeAt(scenarioPath(index), scenario, error, source);
-}
-
-function mistakeAt(
-  path: Path,
-  { overrides }: Case,
-  error: EscapementError,
-  source: SourceDocument,
-): EscapementError | undefined {
-  const text = overrides.find((override) => error.place.flag === `--set ${override}`);
-  if (text === undefined) return undefined;
-  const set = text.slice(0, text.indexOf('='));
-  const key = [...path, error.place.key ?? set].join('.');
-  return new EscapementError(error.code, error.what, { ...source.placeOf([...path, set]), key });
-}
-
-function scenarioPath(index: number): Path {
-  return ['scenarios', index, 'overrides'];
-}
-
-function caseNamed(cases: readonly Case[], name: string | undefined): Case | undefined {
-  return cases.find((one) => one.name === name);
+): ErrorPlace | undefined {
+  if (!overrides.includes(override)) return undefined;
+  const at = [...path, override.slice(0, override.indexOf('='))];
+  return { ...source.placeOf(at), key: at.join('.') };
 }

@@ -6,7 +6,7 @@ import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { loadExperiment, readExperimentSource } from '../../src/config/load.js';
 import {
   caseKeys,
-  caseOverrides,
+  chosenCases,
   readSweepSection,
   type SweepSection,
 } from '../../src/config/sweep-section.js';
@@ -29,7 +29,7 @@ describe('experiments that ship', () => {
     const { cases, vary } = readSweepSection(source) as SweepSection;
     const each = [
       ...caseKeys(cases).flatMap(({ key, values }) =>
-        values.map((name) => caseOverrides(cases, { [key]: name })),
+        values.flatMap((name) => chosenCases(cases, { [key]: name }).map(({ overrides }) => overrides)),
       ),
       ...vary.flatMap(({ key, values }) => values.map((value) => [`${key}=${value}`])),
     ];

@@ -55,7 +55,7 @@ describe('sweep section', () => {
       low: { workload.rate: 10/s }
   bound: true
 `);
-    expect(sweep).toEqual({
+    expect(sweep).toMatchObject({
       cases: [
         {
           key: 'setting',

@@ -2,6 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
+import { atItsPlace } from '../../config/overrides.js';
 import type { Threshold } from '../../record/threshold.js';
 import { listed } from '../../text/words.js';
 import { seedChanges } from '../random-streams.js';
@@ -9,7 +10,7 @@ import { searchFleets } from './fleet-search.js';
 import { type FleetFacts, FleetSpace, plannedKinds } from './fleet-space.js';
 import { isSure } from './judge.js';
 import { planNotes, unsureNote } from './notes.js';
-import { type Over, written } from './over.js';
+import { placeAmong } from './over.js';
 import { type PlanRequest, probing, readQuestion } from './plan.js';
 import {
   type Confidence,
@@ -30,10 +31,11 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   const question = await readQuestion(request, 'cluster.gpus.v100=0:8,cluster.gpus.t4=0:16');
   const { source, targets, overs, seeds } = question;
   const kinds = plannedKinds(overs);
-  const most = kinds.map(({ over, counts }) => `${over.key}=${counts.at(-1)}`);
-  const whole = await buildExperiment(source, { overrides: [...overrides, ...most], host: ON_DISK }).catch(
+  const most = kinds.map(({ over, counts }) => ({ key: over.key, value: `${counts.at(-1)}`, over }));
+  const largest = [...overrides, ...most.map(({ key, value }) => `${key}=${value}`)];
+  const whole = await buildExperiment(source, { overrides: largest, host: ON_DISK }).catch(
     (error: unknown) => {
-      throw namedAsOver(error, overs, most);
+      throw atItsPlace(error, placeAmong(most));
     },
   );
   const names = kinds.map(({ name }) => name);
@@ -94,17 +96,6 @@ function factsOf({ cluster, file }: Experiment, planned: readonly string[], leas
     else fixed.push({ name: name!, gpus, pricePerHour });
   }
   return { prices, fixed, leastGpus: Math.max(Math.min(least, cluster.gpus), cluster.workers) };
-}
-
-/** Translates errors from overrides of the loader to the planned keys. */
-function namedAsOver(error: unknown, overs: readonly Over[], most: readonly string[]): unknown {
-  if (!(error instanceof EscapementError)) return error;
-  const at = most.findIndex((text) => error.place.flag === `--set ${text}`);
-  if (at < 0) return error;
-  return new EscapementError(error.code, error.what, {
-    ...error.place,
-    flag: `--over ${written(overs[at]!)}`,
-  });
 }
 
 /** A fleet that was run. */

@@ -120,13 +120,7 @@ export class FleetSpace implements Candidates {
 
   settings(index: number) {
     const { counts } = this.fleets[index]!;
-    return this.kinds.map(({ over }, kind) => ({ key: over.key, value: String(counts[kind]) }));
-  }
-
-  named(index: number, key: string, isKey: boolean): string {
-    const kind = this.kinds.findIndex(({ over }) => over.key === key);
-    const { over } = this.kinds[kind]!;
-    return `--over ${isKey ? written(over) : `${key}=${this.fleets[index]!.counts[kind]}`}`;
+    return this.kinds.map(({ over }, kind) => ({ key: over.key, value: String(counts[kind]), over }));
   }
 }
 

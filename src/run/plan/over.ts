@@ -1,4 +1,4 @@
-import { EscapementError } from '../../base/errors.js';
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../../base/errors.js';
 import { variedValues } from '../../config/schema.js';
 import { formatDuration, parseDuration } from '../../config/units-text.js';
 import { validate } from '../../config/validate.js';
@@ -27,11 +27,25 @@ export interface Candidates {
   /** Name of the candidate in results. */
   text(index: number): string;
   /** Its changes to the experiment. */
-  settings(index: number): readonly { readonly key: string; readonly value: string }[];
+  settings(index: number): readonly Setting[];
   /** Candidates that show whether the experiment can run at all. */
   readonly ends: readonly number[];
-  /** Name in messages of one of its changes; `isKey`: the key itself is wrong, whatever its value. */
-  named(index: number, key: string, isKey: boolean): string;
+}
+
+/** A key with a value of its range, if it has one. */
+interface Setting {
+  readonly key: string;
+  readonly value: string;
+  readonly over?: Over;
+}
+
+/** Place of a setting on the command line; of its whole range if its key is wrong. */
+export function placeAmong(settings: readonly Setting[]) {
+  return (override: string, code: ErrorCode): ErrorPlace | undefined => {
+    const over = settings.find(({ key, value }) => override === `${key}=${value}`)?.over;
+    if (over === undefined) return undefined;
+    return { flag: `--over ${code === 'E_CONFIG_KEY' ? written(over) : override}` };
+  };
 }
 
 /** Relative distance of neighbours, if the key is not a whole number and no step is given. */
@@ -141,9 +155,8 @@ export function valuesOf(over: Over, lattice: Lattice): Candidates {
   return {
     size: lattice.size,
     text: (index) => lattice.text(index),
-    settings: (index) => [{ key: over.key, value: lattice.text(index) }],
+    settings: (index) => [{ key: over.key, value: lattice.text(index), over }],
     ends: [0, lattice.size - 1],
-    named: (index, key, isKey) => `--over ${isKey ? written(over) : `${key}=${lattice.text(index)}`}`,
   };
 }
 

@@ -5,6 +5,7 @@ import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
+import { atItsPlace } from '../../config/overrides.js';
 import { CAUSES, type FailureCounts } from '../../record/causes.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
@@ -19,7 +20,7 @@ import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { type Found, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
 import { lossesOf } from './losses.js';
-import type { Candidates } from './over.js';
+import { type Candidates, placeAmong } from './over.js';
 import { type Details, leastMargin, type Tried } from './plan-result.js';
 import { overRate, type Reach } from './reach.js';
 
@@ -59,10 +60,9 @@ export async function endsOf(options: ProberOptions): Promise<readonly Experimen
     try {
       ends.push((await cellOf(options, index, seeds[0]!)).experiment);
     } catch (error) {
-      const failed = failedOutcome(error);
       // If no end can hold the models, there is nothing to plan.
       const isLast = index === candidates.ends.at(-1);
-      if (failed.code !== REFUSED || (isLast && ends.length === 0)) throw failure(options, failed, index);
+      if (failedOutcome(error).code !== REFUSED || (isLast && ends.length === 0)) throw error;
     }
   }
   return ends;
@@ -82,33 +82,36 @@ async function cellsOf(
   return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, index, seed, further))))];
 }
 
-function cellOf(
+/** Throws errors of the experiment. */
+async function cellOf(
   options: ProberOptions,
   index: number,
   seed: number,
   further: readonly string[] = [],
 ): Promise<CheckedCell> {
   const { source, candidates, overrides, version, targets } = options;
-  const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
-  const [cell] = buildGrid(settings, [seed]);
+  const settings = candidates.settings(index);
+  const [cell] = buildGrid(
+    settings.map(({ key, value }) => ({ key, values: [value] })),
+    [seed],
+  );
   // No timelines, since nothing draws them.
   const own = [...cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides }), ...further];
-  return checkCell(source, own, { version, metrics: targets.map(({ metric }) => metric) });
+  const metrics = targets.map(({ metric }) => metric);
+  return checkCell(source, own, { version, metrics }).catch((error: unknown) => {
+    throw atItsPlace(error, placeAmong(settings));
+  });
 }
 
-/** Error of a failed candidate. Values are overrides for the loader; messages name the planned keys. */
+/** Error of a failed candidate. */
 function failure(
   { candidates }: ProberOptions,
   { code, message }: { code: string; message: string },
   index: number,
 ): Error {
-  const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
-  if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
-  const named = settings.reduce((whole, { key, text }) => {
-    const name = candidates.named(index, key, code === 'E_CONFIG_KEY');
-    return whole.replace(`--set ${text}`, () => name);
-  }, message);
-  return new EscapementError(code as ErrorCode, named);
+  if (code !== BUG) return new EscapementError(code as ErrorCode, message);
+  const settings = candidates.settings(index).map(({ key, value }) => `${key}=${value}`);
+  return new Error(`${settings.join(' ')}: ${message}`);
 }
 
 /** Runs candidates with all seeds and judges them. */

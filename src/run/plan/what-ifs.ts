@@ -4,8 +4,9 @@ import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { openWorkloads } from '../../config/open-workloads.js';
+import { atItsPlace } from '../../config/overrides.js';
 import { loadPlugins } from '../../config/plugins.js';
-import { asMistakeInScenario, type Case, readScenarios } from '../../config/sweep-section.js';
+import { type Case, placeInCase, readScenarios } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
 import { significant } from '../../text/numbers.js';
 import { assumptionsOf, setupOf } from './assumptions.js';
@@ -66,7 +67,7 @@ export async function checkedScenarios(
       await buildExperiment(source, { overrides: [...overrides, ...one.overrides], host: ON_DISK });
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;
-      if (error.code !== REFUSED) throw asMistakeInScenario(error, one, i, source) ?? error;
+      if (error.code !== REFUSED) throw atItsPlace(error, (override) => placeInCase(one, override, source));
     }
   }
   return own;
@@ -95,10 +96,6 @@ class ScenarioList implements Candidates {
       const [key] = text.split('=', 1) as [string];
       return { key, value: text.slice(key.length + 1) };
     });
-  }
-
-  named(index: number): string {
-    return `scenario ${this.text(index)}`;
   }
 }
 

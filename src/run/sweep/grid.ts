@@ -1,5 +1,5 @@
 import { isKindKey } from '../../config/overrides.js';
-import { type CaseAxis, caseOverrides } from '../../config/sweep-section.js';
+import { type CaseAxis, chosenCases } from '../../config/sweep-section.js';
 import type { VariedKey } from '../../record/results.js';
 
 /** One run of a sweep: a value for each varied key, and a seed. */
@@ -44,7 +44,7 @@ export function cellOverrides(
   const isKind = ([key]: readonly [string, string]) => isKindKey(key);
   const ordered = [...varied.filter((entry) => !isKind(entry)), ...varied.filter(isKind)];
   return [
-    ...caseOverrides(cases, values),
+    ...chosenCases(cases, values).flatMap((one) => one.overrides),
     ...overrides,
     ...ordered.map(([key, value]) => `${key}=${value}`),
     `seed=${seed}`,

@@ -3,10 +3,11 @@ import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
+import { atItsPlace } from '../../config/overrides.js';
 import { partNames } from '../../config/part-names.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { NO_GPUS } from '../../config/schema-cluster.js';
-import { asMistakeInCase } from '../../config/sweep-section.js';
+import { chosenCases, placeInCase } from '../../config/sweep-section.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import { type PartNames, refuseUnknownParts, type Threshold } from '../../record/threshold.js';
 import { seedChanges } from '../random-streams.js';
@@ -85,8 +86,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
       planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;
-      const shown =
-        asMistakeInCase(error, options.cases, cell.values, source) ?? asVaried(error, cell, options);
+      const shown = atItsPlace(error, placeIn(cell, options));
       errors.set(cell, shown);
       const empty = hasNoGpus(shown) ? { isEmpty: true as const } : {};
       planned.push({ cell, task: null, refused: failedOutcome(shown), ...empty });
@@ -111,14 +111,11 @@ function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell
   }
 }
 
-/** Translates errors from overrides of the loader to the varied keys. */
-function asVaried(
-  error: EscapementError,
-  { values }: GridCell,
-  { placeOf }: Pick<PlanOptions, 'placeOf'>,
-): EscapementError {
-  const { flag } = error.place;
-  const varied = Object.keys(values).find((key) => flag?.startsWith(`--set ${key}=`));
-  if (varied === undefined) return error;
-  return new EscapementError(error.code, error.what, placeOf(varied, values[varied]!));
+/** Place of an override of a cell, by its text: of its cases, or of its varied keys. */
+function placeIn({ values }: GridCell, { cases, source, placeOf }: PlanOptions) {
+  return (override: string): ErrorPlace | undefined => {
+    const [inCase] = chosenCases(cases, values).flatMap((one) => placeInCase(one, override, source) ?? []);
+    const varied = Object.keys(values).find((key) => override === `${key}=${values[key]}`);
+    return inCase ?? (varied === undefined ? undefined : placeOf(varied, values[varied]!));
+  };
 }

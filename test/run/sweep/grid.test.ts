@@ -46,8 +46,8 @@ test('cases come first, then --set, which wins over them, then what varies; kind
     {
       key: 'setting',
       cases: [
-        { name: 'small', overrides: ['cluster.gpus=1'] },
-        { name: 'large', overrides: ['cluster.gpus=8', 'models.copies=60'] },
+        { name: 'small', path: [], overrides: ['cluster.gpus=1'] },
+        { name: 'large', path: [], overrides: ['cluster.gpus=8', 'models.copies=60'] },
       ],
     },
   ];

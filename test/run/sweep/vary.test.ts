@@ -32,7 +32,7 @@ const SECTION = {
   cases: [
     {
       key: 'setting',
-      cases: ['one', 'one, two', 'three'].map((name) => ({ name, overrides: [] })),
+      cases: ['one', 'one, two', 'three'].map((name) => ({ name, path: [], overrides: [] })),
     },
   ],
   vary: [{ key: 'slo', values: ['10ms'] }],
