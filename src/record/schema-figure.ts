@@ -19,5 +19,15 @@ export interface FigureFacts {
 /** Fields of a summary, and of its parts, that are figures: the one place to look one up. */
 export const FIGURES = z.registry<FigureFacts>();
 
-export const count = () => z.int().nonnegative();
-export const share = () => z.number().min(0).max(1);
+/** Fields with their descriptions; an item of a list needs none. */
+export const count = (about = '') => described(z.int().nonnegative(), about);
+export const amount = (about = '') => described(z.number().nonnegative(), about);
+export const amountOrNull = (about: string) => amount().nullable().describe(about);
+export const share = (about = '') => described(z.number().min(0).max(1), about);
+export const shareOrNull = (about: string) => share().nullable().describe(about);
+export const text = (about = '') => described(z.string(), about);
+export const list = <T extends z.ZodType>(item: T, about: string) => z.array(item).describe(about);
+
+function described<T extends z.ZodType>(schema: T, about: string): T {
+  return about === '' ? schema : schema.describe(about);
+}

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { list, text } from './schema-figure.js';
 
 const latency = () => z.number().nonnegative().nullable();
 
@@ -30,14 +31,15 @@ export const percentileMsSchema = z.object({
 });
 
 export const latencyCdfSchema = z.object({
-  percentile: z
-    .array(z.number().min(0).max(100))
-    .describe('Ascending; the last is the share of the offered requests that were answered in time.'),
-  ms: z.array(z.number().nonnegative()).describe('Latency at each percentile, ms.'),
+  percentile: list(
+    z.number().min(0).max(100),
+    'Ascending; the last is the share of the offered requests that were answered in time.',
+  ),
+  ms: list(z.number().nonnegative(), 'Latency at each percentile, ms.'),
 });
 
 export const thresholdResultSchema = z.object({
-  threshold: z.string().describe('As written.'),
+  threshold: text('As written.'),
   ok: z.boolean().describe('True if it is met.'),
   actual: z
     .number()
@@ -45,5 +47,5 @@ export const thresholdResultSchema = z.object({
     .describe(
       "The measured value in the threshold's unit, ms for latencies; null if there was nothing to measure, which fails, or if a latency falls on a request that was not answered in time.",
     ),
-  measured: z.string().describe('Figure as text, e.g. 94 ms.'),
+  measured: text('Figure as text, e.g. 94 ms.'),
 });

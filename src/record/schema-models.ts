@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from './causes.js';
-import { count, FIGURES, share } from './schema-figure.js';
+import { count, FIGURES, share, shareOrNull, text } from './schema-figure.js';
 
 /** Failed requests by cause. */
 export const failureCountsSchema = z.object(
@@ -23,40 +23,35 @@ function causeCount(cause: Cause) {
 export const modelFairnessShape = {
   worstModel: z
     .object({
-      name: z.string().describe('Name of the model.'),
-      attainment: share()
-        .describe('Lowest attainment of a model with at least 20 requests.')
-        .register(FIGURES, {
-          ...{ unit: 'share', name: 'worstModelAttainment', label: 'worst model attainment' },
-          ...{ better: 'higher', ofAssessedModels: true },
-        }),
-      offered: count().describe('Its requests.'),
+      name: text('Name of the model.'),
+      attainment: share('Lowest attainment of a model with at least 20 requests.').register(FIGURES, {
+        ...{ unit: 'share', name: 'worstModelAttainment', label: 'worst model attainment' },
+        ...{ better: 'higher', ofAssessedModels: true },
+      }),
+      offered: count('Its requests.'),
     })
     .nullable()
     .describe('Model with the lowest attainment of those with at least 20 requests; null if there is none.'),
   modelsBelow50: modelsBelow('50 %', 'half'),
   modelsBelow90: modelsBelow('90 %'),
-  modelsAssessed: count().describe('Models with at least 20 requests: the figures above are of these.'),
+  modelsAssessed: count('Models with at least 20 requests: the figures above are of these.'),
   rareModels: z
     .object({
-      models: count().describe('Models with 1 to 19 requests.'),
-      offered: count().describe('Their requests.'),
-      attainment: share()
-        .nullable()
-        .describe('Attainment of the models with 1 to 19 requests, taken together; null if there are none.')
-        .register(FIGURES, {
-          ...{ unit: 'share', name: 'rareModelsAttainment', label: 'rare models attainment' },
-          better: 'higher',
-        }),
+      models: count('Models with 1 to 19 requests.'),
+      offered: count('Their requests.'),
+      attainment: shareOrNull(
+        'Attainment of the models with 1 to 19 requests, taken together; null if there are none.',
+      ).register(FIGURES, {
+        ...{ unit: 'share', name: 'rareModelsAttainment', label: 'rare models attainment' },
+        better: 'higher',
+      }),
     })
     .describe('Models with too few requests to be assessed one by one, taken together.'),
 };
 
 function modelsBelow(attainment: string, label = attainment) {
-  return count()
-    .describe(`Models with at least 20 requests and an attainment below ${attainment}.`)
-    .register(FIGURES, {
-      ...{ unit: 'count', label: `models below ${label}`, better: 'lower' },
-      ofAssessedModels: true,
-    });
+  return count(`Models with at least 20 requests and an attainment below ${attainment}.`).register(FIGURES, {
+    ...{ unit: 'count', label: `models below ${label}`, better: 'lower' },
+    ofAssessedModels: true,
+  });
 }

@@ -1,26 +1,31 @@
 import * as z from 'zod';
 import { POLICY_NOTES } from './policy-notes.js';
-import { count, FIGURES, type FigureFacts, share } from './schema-figure.js';
+import {
+  amount,
+  amountOrNull,
+  count,
+  FIGURES,
+  type FigureFacts,
+  list,
+  share,
+  shareOrNull,
+  text,
+} from './schema-figure.js';
 import { latencies, latencyCdfSchema, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
 import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
 import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
 
 const utilization = (lanes: string) =>
-  z
-    .number()
-    .nonnegative()
-    .nullable()
-    .describe(`Share of time that the ${lanes} lanes were busy; null: the run has no span.`)
-    .register(FIGURES, { unit: 'share', label: `${lanes} busy`, ofScheduler: true });
+  amountOrNull(`Share of time that the ${lanes} lanes were busy; null: the run has no span.`).register(
+    FIGURES,
+    { unit: 'share', label: `${lanes} busy`, ofScheduler: true },
+  );
 /** A rate over the counted time. */
-export const perSecond = (what: string) =>
-  z.number().nonnegative().nullable().describe(`${what}; null: the run has no span.`);
+export const perSecond = (what: string) => amountOrNull(`${what}; null: the run has no span.`);
 const rate = (what: string, facts: Omit<FigureFacts, 'unit'>) =>
   perSecond(what).register(FIGURES, { unit: 'perSecond', ...facts });
 const outcome = (what: string, facts: Omit<FigureFacts, 'unit'>) =>
-  count()
-    .describe(what)
-    .register(FIGURES, { unit: 'count', ...facts });
+  count(what).register(FIGURES, { unit: 'count', ...facts });
 
 export const requestCountsSchema = z.object({
   offered: outcome('Requests that arrived after the warm-up; the sum of the other five.', {
@@ -38,14 +43,12 @@ export const requestCountsSchema = z.object({
 
 /** Counts of requests besides those by outcome and by cause. */
 const furtherCounts = {
-  coldStarts: count()
-    .exactOptional()
-    .describe('Requests that arrived while no GPU held their model; absent where a client measured.')
-    .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true }),
-  coldInTime: count()
-    .exactOptional()
-    .describe('Cold starts that were answered by their deadline; absent where a client measured.')
-    .register(FIGURES, { unit: 'count', label: 'cold in time', ofScheduler: true }),
+  coldStarts: count('Requests that arrived while no GPU held their model; absent where a client measured.')
+    .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true })
+    .exactOptional(),
+  coldInTime: count('Cold starts that were answered by their deadline; absent where a client measured.')
+    .register(FIGURES, { unit: 'count', label: 'cold in time', ofScheduler: true })
+    .exactOptional(),
 };
 export const FURTHER_COUNTS = Object.keys(furtherCounts) as (keyof typeof furtherCounts)[];
 
@@ -56,10 +59,9 @@ const requestFigures = {
   goodputRps: rate('Requests answered within their SLO per second of nominal duration', {
     ...{ label: 'goodput', better: 'higher' },
   }),
-  attainment: share()
-    .nullable()
-    .describe('Share of offered requests that were answered within their SLO; null: nothing was offered.')
-    .register(FIGURES, { unit: 'share', label: 'attainment', better: 'higher' }),
+  attainment: shareOrNull(
+    'Share of offered requests that were answered within their SLO; null: nothing was offered.',
+  ).register(FIGURES, { unit: 'share', label: 'attainment', better: 'higher' }),
   ...latencies,
   ...furtherCounts,
   failures: failureCountsSchema
@@ -69,88 +71,67 @@ const requestFigures = {
 export const requestFiguresSchema = z.object(requestFigures);
 
 export const partSchema = z.object({
-  key: z.string().describe('Name of the part.'),
+  key: text('Name of the part.'),
   ...requestFigures,
-  gpuShare: share()
-    .nullable()
-    .exactOptional()
-    .describe(
-      'Its part of the time of INFERs, which the requests of a batch share evenly; null where no INFER ran, absent where a client measured.',
-    )
-    .register(FIGURES, { unit: 'share', label: 'GPU time', ofScheduler: true }),
+  gpuShare: shareOrNull(
+    'Its part of the time of INFERs, which the requests of a batch share evenly; null where no INFER ran, absent where a client measured.',
+  )
+    .register(FIGURES, { unit: 'share', label: 'GPU time', ofScheduler: true })
+    .exactOptional(),
 });
 
 export const modelFiguresSchema = partSchema.extend({
-  id: count().describe('Its index among the models of the run, as in the logs.'),
+  id: count('Its index among the models of the run, as in the logs.'),
 });
 
 /** Requests of a run by each dimension that it has. */
 export const runPartsSchema = z.object({
-  group: z
-    .array(
-      partSchema.extend({
-        sloMs: sloMs('its requests'),
-        latencyCdf: latencyCdfSchema
-          .default({ percentile: [], ms: [] })
-          .describe('Latency by percentile of all its offered requests, in steps of 5 up to 95.'),
-      }),
-    )
-    .exactOptional()
-    .describe('By group of users: the sections of the workload; absent if there is one.'),
-  class: z
-    .array(
-      partSchema.extend({
-        weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
-        share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
-      }),
-    )
-    .exactOptional()
-    .describe('By class, in the order of their declaration; absent: there are none.'),
-  tenant: z
-    .array(partSchema.extend({ share: share().describe('Its effective share under overload, of 1.') }))
-    .exactOptional()
-    .describe('By tenant, in the order of their declaration; absent: there are none.'),
-  length: z
-    .array(partSchema)
-    .exactOptional()
-    .describe(
-      'By the smallest length that fits their inputs, shortest first; absent where no model takes several lengths.',
-    ),
-  kind: z
-    .array(
-      partSchema.extend({
-        gpus: count().describe('GPUs of the kind; with a scaler the most that were paid for at a time.'),
-        gpuHours: z
-          .number()
-          .nonnegative()
-          .exactOptional()
-          .describe('Hours that GPUs of the kind were paid for; absent without a scaler.'),
-        pricePerHour: z
-          .number()
-          .nonnegative()
-          .exactOptional()
-          .describe('Price of one GPU per hour; absent: not given.'),
-        infer: count().describe('Successful INFER actions.'),
-        execUtilization: utilization('EXEC'),
-        weightsUtilization: utilization('WEIGHTS'),
-      }),
-    )
-    .exactOptional()
-    .describe(
-      'By kind of the GPU that executed them, so without those that no GPU executed; absent unless cluster.gpus lists kinds.',
-    ),
-  model: z
-    .array(modelFiguresSchema)
-    .describe(
-      'Every model that had requests, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20 and those that thresholds name.',
-    ),
+  group: list(
+    partSchema.extend({
+      sloMs: sloMs('its requests'),
+      latencyCdf: latencyCdfSchema
+        .default({ percentile: [], ms: [] })
+        .describe('Latency by percentile of all its offered requests, in steps of 5 up to 95.'),
+    }),
+    'By group of users: the sections of the workload; absent if there is one.',
+  ).exactOptional(),
+  class: list(
+    partSchema.extend({
+      weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
+      share: share('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
+    }),
+    'By class, in the order of their declaration; absent: there are none.',
+  ).exactOptional(),
+  tenant: list(
+    partSchema.extend({ share: share('Its effective share under overload, of 1.') }),
+    'By tenant, in the order of their declaration; absent: there are none.',
+  ).exactOptional(),
+  length: list(
+    partSchema,
+    'By the smallest length that fits their inputs, shortest first; absent where no model takes several lengths.',
+  ).exactOptional(),
+  kind: list(
+    partSchema.extend({
+      gpus: count('GPUs of the kind; with a scaler the most that were paid for at a time.'),
+      gpuHours: amount('Hours that GPUs of the kind were paid for; absent without a scaler.').exactOptional(),
+      pricePerHour: amount('Price of one GPU per hour; absent: not given.').exactOptional(),
+      infer: count('Successful INFER actions.'),
+      execUtilization: utilization('EXEC'),
+      weightsUtilization: utilization('WEIGHTS'),
+    }),
+    'By kind of the GPU that executed them, so without those that no GPU executed; absent unless cluster.gpus lists kinds.',
+  ).exactOptional(),
+  model: list(
+    modelFiguresSchema,
+    'Every model that had requests, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20 and those that thresholds name.',
+  ),
 });
 
 export const actionCountsSchema = z.object({
-  load: count().describe('LOAD actions, regardless of their result.'),
-  unload: count().describe('UNLOAD actions, regardless of their result.'),
-  infer: count().describe('INFER actions, regardless of their result.'),
-  tooLate: count().describe('Actions that missed their window (status 51 or 81).'),
+  load: count('LOAD actions, regardless of their result.'),
+  unload: count('UNLOAD actions, regardless of their result.'),
+  infer: count('INFER actions, regardless of their result.'),
+  tooLate: count('Actions that missed their window (status 51 or 81).'),
   inferByBatch: z
     .record(z.string(), count())
     .describe('INFER actions that succeeded, by batch size, e.g. {"1": 527, "2": 2058}.'),
@@ -158,37 +139,29 @@ export const actionCountsSchema = z.object({
 
 const COST = { unit: 'price', better: 'lower', ofScheduler: true } as const;
 export const costFiguresSchema = z.object({
-  perHour: z
-    .number()
-    .nonnegative()
-    .describe('Price of all GPUs per hour; with a scaler the mean.')
-    .register(FIGURES, { name: 'costPerHour', label: 'cost per hour', ...COST }),
-  perMillionInTime: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .describe(
-      'Price of a million requests answered within their SLO; null: there were none, or the run has no span.',
-    )
-    .register(FIGURES, { name: 'costPerMillion', label: 'cost per million in time', ...COST }),
+  perHour: amount('Price of all GPUs per hour; with a scaler the mean.').register(FIGURES, {
+    name: 'costPerHour',
+    label: 'cost per hour',
+    ...COST,
+  }),
+  perMillionInTime: amountOrNull(
+    'Price of a million requests answered within their SLO; null: there were none, or the run has no span.',
+  ).register(FIGURES, { name: 'costPerMillion', label: 'cost per million in time', ...COST }),
 });
 
 /** Figures of a scaler, from the end of the warm-up to the nominal end. */
 export const scalingFiguresSchema = z.object({
-  scaler: z.string().describe('Scaler that decided the number of GPUs.'),
-  gpuHours: z
-    .number()
-    .nonnegative()
-    .describe('Hours that GPUs were paid for, from order to end.')
-    .register(FIGURES, { unit: 'hours', label: 'GPU-hours', better: 'lower', ofScheduler: true }),
-  meanGpus: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .describe('GPUs that were paid for, the mean over time; null: the run has no span.'),
-  mostGpus: count().describe('GPUs that were paid for, the most at a time.'),
-  ordered: count().describe('GPUs that were ordered.'),
-  stopped: count().describe('GPUs that were stopped, orders that were called off included.'),
+  scaler: text('Scaler that decided the number of GPUs.'),
+  gpuHours: amount('Hours that GPUs were paid for, from order to end.').register(FIGURES, {
+    unit: 'hours',
+    label: 'GPU-hours',
+    better: 'lower',
+    ofScheduler: true,
+  }),
+  meanGpus: amountOrNull('GPUs that were paid for, the mean over time; null: the run has no span.'),
+  mostGpus: count('GPUs that were paid for, the most at a time.'),
+  ordered: count('GPUs that were ordered.'),
+  stopped: count('GPUs that were stopped, orders that were called off included.'),
 });
 
 /** Present if the experiment declares classes. */
@@ -198,10 +171,9 @@ export const weightedShape = {
     'Requests answered within their SLO per second, each counted by the weight of its class',
     { label: 'goodput by weight', better: 'higher' },
   ),
-  weightedAttainment: share()
-    .nullable()
-    .describe('weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.')
-    .register(FIGURES, { unit: 'share', label: 'attainment by weight', better: 'higher' }),
+  weightedAttainment: shareOrNull(
+    'weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.',
+  ).register(FIGURES, { unit: 'share', label: 'attainment by weight', better: 'higher' }),
 };
 
 /** Figures that only the scheduler knows; unknown to a client. */
@@ -212,7 +184,7 @@ export const schedulerFiguresSchema = z.object({
     .describe(
       'Running hash of every decision: equal digests mean equal runs. Absent for a load, as are the other figures that only the scheduler knows.',
     ),
-  policy: z.string().describe('Scheduling policy; absent for a load.'),
+  policy: text('Scheduling policy; absent for a load.'),
   actions: actionCountsSchema.describe('Actions that were sent after the warm-up; absent for a load.'),
   gpu: z
     .object({
@@ -220,16 +192,13 @@ export const schedulerFiguresSchema = z.object({
       weightsUtilization: utilization('WEIGHTS'),
     })
     .describe('Mean over GPUs, from the end of the warm-up to the nominal end; absent for a load.'),
-  kindsNote: z
-    .string()
-    .exactOptional()
-    .describe('Use of several kinds of GPUs by the policy, if its published rule does not cover them.'),
-  policyNotes: z
-    .array(z.enum(POLICY_NOTES))
-    .exactOptional()
-    .describe(
-      'Features of the experiment that the policy does not support: weights, serving requests within shares first (with padding: bucket no policy does), batching by length (with classes no policy does). Absent: it supports all.',
-    ),
+  kindsNote: text(
+    'Use of several kinds of GPUs by the policy, if its published rule does not cover them.',
+  ).exactOptional(),
+  policyNotes: list(
+    z.enum(POLICY_NOTES),
+    'Features of the experiment that the policy does not support: weights, serving requests within shares first (with padding: bucket no policy does), batching by length (with classes no policy does). Absent: it supports all.',
+  ).exactOptional(),
   cost: costFiguresSchema
     .exactOptional()
     .describe('Cost of the GPUs, by the prices of their kinds; absent unless all have one.'),
@@ -242,7 +211,7 @@ const scheduler = optional(schedulerFiguresSchema.shape);
 /** Headline figures of one run, as printed by `simulate --json`. Figures that were not measured are absent. */
 export const summarySchema = z
   .object({
-    name: z.string().describe('Name of the experiment.'),
+    name: text('Name of the experiment.'),
     kind: z
       .enum(['simulated', 'live', 'load'])
       .describe(
@@ -251,40 +220,37 @@ export const summarySchema = z
     seed: z.union([z.number(), z.string()]).describe('Seed of every random stream of the run.'),
     digest: scheduler.digest,
     policy: scheduler.policy,
-    durationSeconds: z
-      .number()
-      .nonnegative()
-      .describe(
-        'Nominal duration of the workload without the warm-up, seconds; 0: the run has no span, as all that is counted arrives at one instant.',
-      ),
+    durationSeconds: amount(
+      'Nominal duration of the workload without the warm-up, seconds; 0: the run has no span, as all that is counted arrives at one instant.',
+    ),
     ...requestFigures,
-    cancelled: count()
-      .exactOptional()
-      .describe('Requests that clients withdrew before execution, which count as not offered; absent: none.'),
+    cancelled: count(
+      'Requests that clients withdrew before execution, which count as not offered; absent: none.',
+    ).exactOptional(),
     ...modelFairnessShape,
     ...optional(weightedShape),
     by: runPartsSchema.describe(
       'Parts of the run by dimension, each with these same counts, rates and latencies.',
     ),
-    percentiles: z
-      .array(percentileMsSchema)
-      .exactOptional()
-      .describe('Further percentiles that a threshold or target asked for, ascending; absent: none.'),
+    percentiles: list(
+      percentileMsSchema,
+      'Further percentiles that a threshold or target asked for, ascending; absent: none.',
+    ).exactOptional(),
     actions: scheduler.actions,
     gpu: scheduler.gpu,
     kindsNote: scheduler.kindsNote,
     policyNotes: scheduler.policyNotes,
     cost: scheduler.cost,
     scaling: scheduler.scaling,
-    answers: z
-      .array(answerCountSchema)
-      .exactOptional()
-      .describe("The server's answers by status and reason, the most frequent first; loads only."),
+    answers: list(
+      answerCountSchema,
+      "The server's answers by status and reason, the most frequent first; loads only.",
+    ).exactOptional(),
     generator: generatorSchema.exactOptional(),
     wall: z
       .object({
-        seconds: z.number().nonnegative().describe('Real time that the run took.'),
-        processedRps: z.number().nonnegative().describe('Requests per second of real time.'),
+        seconds: amount('Real time that the run took.'),
+        processedRps: amount('Requests per second of real time.'),
         peakRssBytes: count()
           .nullable()
           .describe('Largest resident memory of the process; null where it is not known, as in a browser.'),
@@ -301,10 +267,10 @@ export function sloMs(whose: string) {
 
 /** JSON Schema (draft 2020-12) of the output of `simulate --json`. */
 export function summaryJsonSchema(): Record<string, unknown> {
-  const thresholds = z
-    .array(thresholdResultSchema)
-    .exactOptional()
-    .describe('The given thresholds, in order; absent: none.');
+  const thresholds = list(
+    thresholdResultSchema,
+    'The given thresholds, in order; absent: none.',
+  ).exactOptional();
   return z.toJSONSchema(
     summarySchema.extend({ thresholds }).describe('Output of simulate --json: headline figures of one run.'),
   ) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RESULTS_VERSION } from './results-version.js';
-import { count } from './schema-figure.js';
+import { amount, amountOrNull, count, list, text } from './schema-figure.js';
 import { latencyCdfSchema } from './schema-latency.js';
 import { originSchema, setupSchema } from './schema-origin.js';
 import { perSecond, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
@@ -9,10 +9,10 @@ const rps = () => z.number().nonnegative();
 
 /** One action as it ran, for timelines. */
 export const timelineEntrySchema = z.object({
-  gpu: count().describe('Index of the GPU in the cluster.'),
+  gpu: count('Index of the GPU in the cluster.'),
   lane: z.enum(['EXEC', 'WEIGHTS']).describe('Lane it ran on.'),
   kind: z.enum(['LOAD', 'INFER']).describe('Kind of action.'),
-  model: z.string().describe('Name of the model.'),
+  model: text('Name of the model.'),
   batch: z.int().positive().describe('Batch size of an INFER; 1 for a LOAD.'),
   beginMs: z.number().describe('When it began, ms of virtual time.'),
   endMs: z.number().describe('When it ended, ms; equal to beginMs if it never ran.'),
@@ -26,10 +26,10 @@ export const timelineEntrySchema = z.object({
 export const worstMomentSchema = z.object({
   fromMs: z.number().describe('When it begins, ms of virtual time.'),
   toMs: z.number().describe('When it ends, ms.'),
-  missed: count().describe('Requests that missed their SLO, or were refused, in it.'),
+  missed: count('Requests that missed their SLO, or were refused, in it.'),
 });
 
-const nullable = (what: string) => z.number().nonnegative().nullable().describe(what);
+const nullable = (what: string) => amountOrNull(what);
 const busy = (lanes: string) =>
   nullable(`Share of time that the ${lanes} lanes of GPUs in service were busy; null: none was in service.`);
 
@@ -45,25 +45,25 @@ export const runWindowSchema = z.object({
   executedP99Ms: nullable('99th percentile of latency of executed requests, ms.'),
   execUtilization: busy('EXEC').exactOptional(),
   weightsUtilization: busy('WEIGHTS').exactOptional(),
-  loads: count().describe('LOADs by time of sending.').exactOptional(),
+  loads: count('LOADs by time of sending.').exactOptional(),
 });
 
 /** Something that happened to the GPUs of a run. */
 export const runEventSchema = z.object({
-  atSeconds: z.number().nonnegative().describe('When, seconds of virtual time.'),
+  atSeconds: amount('When, seconds of virtual time.'),
   kind: z
     .enum(['GPU lost', 'scaled', 'clock'])
     .describe('scaled: the scaler wanted something else than before; clock: that of GPUs changed.'),
-  text: z.string().describe('What happened, with the reason.'),
+  text: text('What happened, with the reason.'),
 });
 
 /** A value tuned by the policy, by window up to the nominal end. */
 export const tunedSeriesSchema = z.object({
-  name: z.string().describe('Name of the value, e.g. scheduleAhead.'),
+  name: text('Name of the value, e.g. scheduleAhead.'),
   unit: z.enum(['ms', '']).describe('Its unit; empty for plain numbers.'),
-  values: z.array(z.number()).describe('The value at the end of each window.'),
-  low: z.array(z.number()).describe('The smallest value in each window.'),
-  high: z.array(z.number()).describe('The largest value in each window.'),
+  values: list(z.number(), 'The value at the end of each window.'),
+  low: list(z.number(), 'The smallest value in each window.'),
+  high: list(z.number(), 'The largest value in each window.'),
 });
 
 const textsSchema = z.array(z.string()).exactOptional();
@@ -73,40 +73,38 @@ const overridesSchema = textsSchema.describe(
 
 /** Number of GPUs over time. Arrays in steps have one entry for each of `kinds`. */
 export const fleetSchema = z.object({
-  kinds: z.array(z.string()).describe('Names of the kinds of GPUs.'),
-  steps: z
-    .array(
-      z.object({
-        atSeconds: z.number().nonnegative().describe('Virtual time from which on it was so.'),
-        on: z.array(count()).describe('GPUs that took actions.'),
-        starting: z.array(count()).describe('GPUs that were ordered and not there yet.'),
-        draining: z.array(count()).describe('GPUs that finished what they had.'),
-      }),
-    )
-    .describe('GPUs over time, from 0 on.'),
+  kinds: list(z.string(), 'Names of the kinds of GPUs.'),
+  steps: list(
+    z.object({
+      atSeconds: amount('Virtual time from which on it was so.'),
+      on: list(count(), 'GPUs that took actions.'),
+      starting: list(count(), 'GPUs that were ordered and not there yet.'),
+      draining: list(count(), 'GPUs that finished what they had.'),
+    }),
+    'GPUs over time, from 0 on.',
+  ),
 });
 
 /** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
 export const runSlicesSchema = z.object({
-  seconds: z.array(z.number().positive()).describe('Length of each slice, up to the nominal end.'),
-  sections: z
-    .array(
-      z.object({
-        group: z.string().describe('Name of the section.'),
-        class: z.string().nullable().describe('Class of its requests; null: there are none.'),
-        tenant: z.string().nullable().describe('Tenant that sends them; null: there are none.'),
-        weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
-        offered: z.array(count()).describe('Requests by time of arrival.'),
-        ok: z.array(count()).describe('Of these, those answered within their SLO.'),
-      }),
-    )
-    .describe('One entry for each workload section.'),
+  seconds: list(z.number().positive(), 'Length of each slice, up to the nominal end.'),
+  sections: list(
+    z.object({
+      group: text('Name of the section.'),
+      class: z.string().nullable().describe('Class of its requests; null: there are none.'),
+      tenant: z.string().nullable().describe('Tenant that sends them; null: there are none.'),
+      weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
+      offered: list(count(), 'Requests by time of arrival.'),
+      ok: list(count(), 'Of these, those answered within their SLO.'),
+    }),
+    'One entry for each workload section.',
+  ),
 });
 
 /** Data for the charts and report of one run: `run.json`. */
 export const runResultSchema = z.object({
   version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
-  experiment: z.string().describe('The experiment file as written.'),
+  experiment: text('The experiment file as written.'),
   overrides: overridesSchema,
   origin: originSchema.exactOptional(),
   summary: summarySchema,
@@ -117,7 +115,7 @@ export const runResultSchema = z.object({
     .describe(
       'The run from the end of the warm-up on, as in windows.csv: at most 100 equal windows of at least 1 s (a shorter run is one), and further ones for answers after the nominal end. Figures of GPUs are absent for a load.',
     ),
-  events: z.array(runEventSchema).exactOptional().describe('What happened to GPUs; absent: nothing.'),
+  events: list(runEventSchema, 'What happened to GPUs; absent: nothing.').exactOptional(),
   slices: runSlicesSchema
     .exactOptional()
     .describe(
@@ -125,26 +123,22 @@ export const runResultSchema = z.object({
     ),
   plugin: z
     .object({
-      file: z.string().describe('Path as written.'),
-      digest: z.string().describe('SHA-256 of the module, 16 hex digits.'),
+      file: text('Path as written.'),
+      digest: text('SHA-256 of the module, 16 hex digits.'),
     })
     .exactOptional()
     .describe('The module that the policy came from; absent: it is built in.'),
-  tuned: z
-    .array(tunedSeriesSchema)
-    .exactOptional()
-    .describe('Values tuned by the policy, by window; absent: none.'),
+  tuned: list(tunedSeriesSchema, 'Values tuned by the policy, by window; absent: none.').exactOptional(),
   fleet: fleetSchema
     .exactOptional()
     .describe('GPUs over time; absent unless a scaler decided how many, or some failed.'),
   latencyCdf: latencyCdfSchema.describe(
     'Latency by percentile of all offered requests: 0, 1, …, 99, 99.9, 99.99, 100; empty if none was answered in time.',
   ),
-  timeline: z
-    .array(timelineEntrySchema)
-    .describe(
-      "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
-    ),
+  timeline: list(
+    timelineEntrySchema,
+    "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
+  ),
   worst: worstMomentSchema
     .exactOptional()
     .describe(
@@ -187,7 +181,7 @@ export const cellResultSchema = runResultSchema
   });
 
 const cellPlace = {
-  id: z.string().describe('Stable name: key=value pairs and the seed.'),
+  id: text('Stable name: key=value pairs and the seed.'),
   values: z
     .record(z.string(), z.string())
     .describe(
@@ -205,32 +199,32 @@ export const finishedCellSchema = z.object({
 export const failedCellSchema = z.object({
   ...cellPlace,
   status: z.literal('failed'),
-  code: z.string().describe('Code of the error.'),
-  message: z.string().describe('One line: what was wrong and where.'),
+  code: text('Code of the error.'),
+  message: text('One line: what was wrong and where.'),
 });
 
 export const variedKeySchema = z.object({
-  key: z.string().describe('Dotted key, e.g. slo.'),
-  values: z.array(z.string()).describe('Its values as written, e.g. 10ms and 25ms.'),
+  key: text('Dotted key, e.g. slo.'),
+  values: list(z.string(), 'Its values as written, e.g. 10ms and 25ms.'),
 });
 
 /** A whole sweep: `results.json`. */
 export const sweepResultsSchema = z.object({
   version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
-  escapement: z
-    .string()
-    .exactOptional()
-    .describe('Version of escapement that ran it; absent if a program assembled the results.'),
-  name: z.string().describe('Name of the sweep.'),
-  experiment: z.string().describe('The experiment file as written.'),
+  escapement: text(
+    'Version of escapement that ran it; absent if a program assembled the results.',
+  ).exactOptional(),
+  name: text('Name of the sweep.'),
+  experiment: text('The experiment file as written.'),
   overrides: overridesSchema,
   required: textsSchema.describe('Thresholds that a recommended choice must meet; absent: none.'),
   defaults: z
     .record(z.string(), z.string())
     .describe('Value of each varied key when nothing overrides it, as written or the default.'),
-  vary: z.array(variedKeySchema).describe('Varied keys with their values as written.'),
-  seeds: z.array(z.number()).describe('Seeds over which each cell was repeated.'),
-  cells: z
-    .array(z.discriminatedUnion('status', [finishedCellSchema, failedCellSchema]))
-    .describe('One entry for each grid point and seed, in the order of the grid.'),
+  vary: list(variedKeySchema, 'Varied keys with their values as written.'),
+  seeds: list(z.number(), 'Seeds over which each cell was repeated.'),
+  cells: list(
+    z.discriminatedUnion('status', [finishedCellSchema, failedCellSchema]),
+    'One entry for each grid point and seed, in the order of the grid.',
+  ),
 });
