@@ -52,6 +52,13 @@ export class Histogram {
     if (value > this.max) this.max = value;
   }
 
+  /** Forgets all values. */
+  clear(): void {
+    this.buckets.fill(0);
+    this.count = this.sum = this.max = 0;
+    this.min = Number.POSITIVE_INFINITY;
+  }
+
   /** Adds all counts of `other`, which has as many bits. */
   add(other: Histogram): void {
     invariant(other.bits === this.bits, 'histograms that are added have the same buckets');

@@ -11,8 +11,10 @@ export class RowList {
 
   push(row: ArrayLike<number>): void {
     const { columns } = this;
-    if (this.values.length === this.count * columns) this.grow();
-    this.values.set(row, this.count * columns);
+    const from = this.count * columns;
+    if (this.values.length === from) this.grow();
+    // A row is short: a loop beats a call of `set`.
+    for (let i = 0; i < columns; i++) this.values[from + i] = row[i];
     this.count++;
   }
 

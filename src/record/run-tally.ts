@@ -57,7 +57,7 @@ const MODEL_BITS = 6;
 
 /** Requests of a run by one dimension. */
 interface TalliedDimension {
-  readonly dimension: string;
+  readonly dimension: Dimension;
   readonly tally: PartTally;
   readonly partOf: PartOf;
 }
@@ -78,8 +78,11 @@ export class RunTally implements RunObserver {
   /** Null if the observer cannot see why requests failed. */
   readonly causes: CauseFinder | null;
   readonly dimensions: ReturnType<typeof dimensionsOf>;
-  /** Requests by each dimension that has parts. */
-  private readonly tallies: readonly TalliedDimension[];
+  /** Requests by group and by model, which every run has. */
+  private readonly groups: PartTally;
+  private readonly byModel: PartTally;
+  /** Requests by each other dimension that has parts: apart, so that a run without any pays nothing for them. */
+  private readonly others: readonly TalliedDimension[];
   /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
   private readonly slosNs: Float64Array;
   /** Requests withdrawn by their clients; these are not offered. */
@@ -136,22 +139,26 @@ export class RunTally implements RunObserver {
       ...{ sections, sectionStarts: Float64Array.from(sectionStarts), classes, tenants, models },
       ...{ kinds: kinds.map(({ name }) => name), kindOf: this.kindOf },
     });
-    this.tallies = Object.entries(this.dimensions)
-      .filter(([, { parts }]) => parts.length > 0)
-      .map(([dimension, { parts, partOf }]) => {
-        const tally = new PartTally(parts.length, dimension === 'model' ? MODEL_BITS : undefined);
-        return { dimension, tally, partOf };
+    this.groups = new PartTally(sections.length);
+    this.byModel = new PartTally(models.length, MODEL_BITS);
+    this.others = (['class', 'tenant', 'length', 'kind'] as const)
+      .filter((dimension) => this.dimensions[dimension].parts.length > 0)
+      .map((dimension) => {
+        const { parts, partOf } = this.dimensions[dimension];
+        return { dimension, partOf, tally: new PartTally(parts.length) };
       });
   }
 
   /** Counts of the parts of a dimension; null if the run does not have it. */
   by(dimension: Dimension): PartTally | null {
-    return this.tallies.find((each) => each.dimension === dimension)?.tally ?? null;
+    if (dimension === 'group') return this.groups;
+    if (dimension === 'model') return this.byModel;
+    return this.others.find((each) => each.dimension === dimension)?.tally ?? null;
   }
 
   /** Counts of all requests. */
   total(): PartTally {
-    return this.by('group')!.total();
+    return this.groups.total();
   }
 
   /** Starts following the tuned values, sampling at every result. */
@@ -185,15 +192,21 @@ export class RunTally implements RunObserver {
     const isCounted = arrivalNs >= this.warmupNs;
     const isCold = requests.arrivalCopies[slot] === 0;
     let cause = -1;
+    if (isCounted && outcome !== OUTCOME_OK && this.causes !== null)
+      cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
+    const model = requests.model[slot];
+    const group = this.dimensions.group.partOf(requests, slot);
+    const gpuNs = action === null ? 0 : this.gpuNsOf(action);
+    this.groups.gpuNs[group] += gpuNs;
+    this.byModel.gpuNs[model] += gpuNs;
     if (isCounted) {
-      if (this.causes !== null && outcome !== OUTCOME_OK)
-        cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
-      this.arrived(requests, slot, outcome);
+      this.arrived(group, arrivalNs, requests.sloNs[slot], outcome);
+      this.groups.add(group, outcome, latencyNs, cause, isCold);
+      this.byModel.add(model, outcome, latencyNs, cause, isCold);
     }
-    const gpuNs = this.gpuNsOf(action);
     const gpu = action === null ? -1 : action.gpu;
-    for (let i = 0; i < this.tallies.length; i++) {
-      const { tally, partOf } = this.tallies[i];
+    for (let i = 0; i < this.others.length; i++) {
+      const { tally, partOf } = this.others[i];
       const part = partOf(requests, slot, gpu);
       if (part < 0) continue;
       tally.gpuNs[part] += gpuNs;
@@ -201,22 +214,18 @@ export class RunTally implements RunObserver {
     }
   }
 
-  /** Counts an answered request by the time of its arrival. */
-  private arrived(requests: RequestTable, slot: number, outcome: Outcome): void {
-    const arrivalNs = requests.arrivalNs[slot];
-    const section = this.dimensions.group.partOf(requests, slot);
+  /** Counts an answered request of a group by the time of its arrival. */
+  private arrived(group: number, arrivalNs: number, sloNs: number, outcome: Outcome): void {
     const bin = this.bins.indexOf(arrivalNs);
-    this.offeredByBin[section][bin]++;
-    if (outcome === OUTCOME_OK) this.okByArrival[section][bin]++;
+    this.offeredByBin[group][bin]++;
+    if (outcome === OUTCOME_OK) this.okByArrival[group][bin]++;
     this.windows.offered[this.windows.bins.indexOf(arrivalNs)]++;
-    const sloNs = requests.sloNs[slot];
-    if (sloNs !== this.slosNs[section])
-      this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
+    if (sloNs !== this.slosNs[group]) this.slosNs[group] = this.slosNs[group] === 0 ? sloNs : Number.NaN;
   }
 
   /** A request's even share of the counted time of its batch, ns; 0 if no INFER executed it. */
-  private gpuNsOf(action: Action | null): number {
-    if (action === null || action.kind !== INFER || action.status !== STATUS_OK) return 0;
+  private gpuNsOf(action: Action): number {
+    if (action.kind !== INFER || action.status !== STATUS_OK) return 0;
     return countedNs(this, action) / action.count;
   }
 

@@ -39,8 +39,8 @@ export class WindowTally {
   private current = 0;
   private endNs: number;
   /** Latencies of the current window. */
-  private inTime = new Histogram(BITS);
-  private late = new Histogram(BITS);
+  private readonly inTime = new Histogram(BITS);
+  private readonly executed = new Histogram(BITS);
 
   constructor({ warmupNs, durationNs }: Counted) {
     const fitting = Math.floor((durationNs - warmupNs) / LEAST_NS);
@@ -55,7 +55,7 @@ export class WindowTally {
     if (nowNs >= this.endNs) this.advance(nowNs);
     (outcome === OUTCOME_OK ? this.ok : this.failed)[this.current]++;
     if (outcome === OUTCOME_OK) this.inTime.record(latencyNs);
-    else if (outcome === OUTCOME_LATE) this.late.record(latencyNs);
+    if (outcome <= OUTCOME_LATE) this.executed.record(latencyNs);
   }
 
   /** Adds the time of an action to the windows in which it ran. */
@@ -101,18 +101,16 @@ export class WindowTally {
   private advance(nowNs: number): void {
     const { bins } = this;
     this.latencies[this.current] = this.currentLatencies();
-    this.inTime = new Histogram(BITS);
-    this.late = new Histogram(BITS);
+    this.inTime.clear();
+    this.executed.clear();
     this.current = Math.max(this.current + 1, bins.indexOf(nowNs));
     this.endNs = this.current + 1 < bins.length ? bins.beginNs(this.current + 1) : Number.POSITIVE_INFINITY;
   }
 
   private currentLatencies(): Latencies {
-    const executed = new Histogram(BITS);
-    executed.add(this.inTime);
-    executed.add(this.late);
+    const { inTime: ok, executed } = this;
     const offered = this.ok[this.current] + this.failed[this.current];
-    const [p50, p99] = percentilesMs([50, 99], { ok: this.inTime, offered, executed });
+    const [p50, p99] = percentilesMs([50, 99], { ok, offered, executed });
     return { p99Ms: p99.offeredMs, executedP50Ms: p50.executedMs, executedP99Ms: p99.executedMs };
   }
 }
