@@ -151,13 +151,15 @@ export class Simulator {
     const pauseAt = this.arrivals + PROGRESS_ARRIVALS;
     for (;;) {
       if (this.isStarved || this.arrivals >= pauseAt) return false;
-      const nowNs = this.isHalted ? this.nowNs : this.nextNs;
+      const nextNs = Math.min(source.timeNs, events.nextNs, this.controllerWakeNs);
+      const nowNs = this.isHalted ? this.nowNs : nextNs;
       if (nowNs > untilNs) return true;
       invariant(nowNs >= this.nowNs, 'virtual time does not run backwards');
       this.nowNs = nowNs;
       do {
         while (events.nextNs <= nowNs) this.handle(events.pop());
-        while (this.hasArrival(nowNs)) {
+        // A starved source does not know its next arrival.
+        while (source.timeNs <= nowNs && !this.isStarved) {
           const { model, timeNs, sloNs, user, requestClass, tenant, length = 0, patienceNs } = source;
           const slot = controller.offer(model, timeNs, sloNs, user, requestClass, tenant, length);
           if (patienceNs !== undefined) this.waitFor(slot, timeNs + patienceNs);
@@ -173,14 +175,9 @@ export class Simulator {
           this.fleet?.letGo(nowNs);
           this.controllerWakeNs = controller.nextWakeNs(nowNs);
         }
-      } while (events.nextNs <= nowNs || controller.hasInput || this.hasArrival(nowNs));
+      } while (events.nextNs <= nowNs || controller.hasInput || (source.timeNs <= nowNs && !this.isStarved));
       checker?.check();
     }
-  }
-
-  /** True if a request arrives now. A starved source does not know. */
-  private hasArrival(nowNs: number): boolean {
-    return this.source.timeNs <= nowNs && !this.isStarved;
   }
 
   private get isStarved(): boolean {
