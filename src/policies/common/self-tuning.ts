@@ -231,16 +231,19 @@ export class SampleWindow {
 
   /** Adds a measurement, replacing the oldest in a full window. */
   add(value: number): void {
+    const isFull = this.count === this.samples.length;
+    // Measurements are often equal: then their order stays as well.
+    if (!isFull || this.samples[this.next] !== value) this.isSorted = false;
     this.samples[this.next] = value;
     this.next = this.next + 1 === this.samples.length ? 0 : this.next + 1;
-    if (this.count < this.samples.length) this.count++;
-    this.isSorted = false;
+    if (!isFull) this.count++;
   }
 
   /** Forgets all measurements. */
   clear(): void {
     this.next = 0;
     this.count = 0;
+    this.isSorted = false;
   }
 
   /** Value that `share` (0 to 1) of the measurements do not exceed; 0 if there are none. */

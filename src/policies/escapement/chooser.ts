@@ -73,8 +73,14 @@ export class Chooser {
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
       const favour = this.favour[model];
-      const isMixed = Number.isNaN(waiting.sloNs[model]);
       const last = buckets[model] - 1;
+      if (last === 0) {
+        // No batch can score higher than the densest with the slack of the longest.
+        const full = waiting.fullRow[model];
+        const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[full] / clock + afterNs);
+        if (mostDense[full] - Math.max(0, leastSlackNs) * perSlack + favour <= best) continue;
+      }
+      const isMixed = Number.isNaN(waiting.sloNs[model]);
       for (let bucket = 0; bucket <= last; bucket++) {
         // Most models have one bucket.
         const queue = last === 0 ? queues[model] : waiting.queue(model, bucket);
@@ -82,13 +88,6 @@ export class Chooser {
         const waits = queue.length;
         if (waits === 0) continue;
         const end = first + usable[model];
-        if (bucket === 0) {
-          // No batch in this range can score higher than the densest with the slack of the longest.
-          let largest = first;
-          while (largest < end - 1 && size[largest] < waits) largest++;
-          const leastSlackNs = queue.deadlineNsAt(0) - (startNs + mostNs[largest] / clock + afterNs);
-          if (mostDense[largest] - Math.max(0, leastSlackNs) * perSlack + favour <= best) continue;
-        }
         let from = 0;
         for (let at = first; at < end; at++) {
           const endNs = startNs + execNs[at] / clock + afterNs;

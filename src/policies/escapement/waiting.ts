@@ -25,6 +25,12 @@ export class Waiting {
   readonly byClass: Int32Array;
   /** Row = GPU: models that are warm there and have requests. */
   readonly byGpu: BitMatrix;
+  /**
+   * By model with one queue: its first deadline, and the row of the largest batch that its requests fill. Only valid
+   * while it has requests; read for every choice, more often than the queue itself.
+   */
+  readonly headNs: Float64Array;
+  readonly fullRow: Int32Array;
   /** Time that a single GPU needs for everything that waits, in the largest batches. */
   backlogNs = 0;
   /** By model: SLO of its requests; 0 before the first, NaN if they differ. */
@@ -46,6 +52,8 @@ export class Waiting {
     this.byClass = new Int32Array(weights.count);
     this.byGpu = new BitMatrix(cluster.gpus, cluster.models.length);
     this.sloNs = new Float64Array(cluster.models.length);
+    this.headNs = new Float64Array(cluster.models.length);
+    this.fullRow = new Int32Array(cluster.models.length);
     this.shareNs = new Float64Array(cluster.models.length);
     this.first = new Int32Array(cluster.models.length);
     this.own = new Int32Array(cluster.models.length);
@@ -217,6 +225,10 @@ export class Waiting {
     const row = durations.rowOf(model, bucket);
     const last = durations.usable[model] - 1;
     const waiting = hasBuckets ? this.queue(model, bucket).length : this.count[model];
+    if (!hasBuckets && this.classes === 1 && waiting > 0) {
+      this.headNs[model] = this.queues[model].deadlineNsAt(0);
+      this.fullRow[model] = row + durations.sizeFor(model, waiting);
+    }
     const full = Math.floor(waiting / durations.size[row + last]);
     const rest = waiting - full * durations.size[row + last];
     let shareNs = full * durations.execNs[row + last];
