@@ -206,12 +206,11 @@ export class Controller {
     this.policy.schedule(nowNs);
   }
 
-  /**
-   * Time of the next `step` if nothing arrives first; Infinity: not needed. The due time of every request counts, even
-   * of one answered since: the published scheduler also wakes then and sends what has become possible.
-   */
+  /** Time of the next `step` if nothing arrives first; Infinity: not needed. */
   nextWakeNs(nowNs: number): number {
-    return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
+    const { policy, expiry, cluster } = this;
+    const dueNs = expiry.nextNs(policy.wakesWhenDue === true);
+    return Math.min(dueNs, cluster.bars.nextEndNs, policy.nextWakeNs(nowNs));
   }
 
   private admit(slot: number, nowNs: number): void {

@@ -1,4 +1,5 @@
 import { doubled } from '../base/ring.js';
+import { REQUEST_QUEUED, type RequestTable } from './request.js';
 
 const INITIAL_CAPACITY = 256;
 
@@ -40,6 +41,15 @@ export class DueQueue {
     else this.heap.pop();
     const { ring, heap } = this;
     this.topNs = heap.length > 0 && heap.topNs < ring.topNs ? heap.topNs : ring.topNs;
+  }
+
+  /** Removes entries at the front whose requests wait no longer. */
+  dropAnswered({ id, state }: Pick<RequestTable, 'id' | 'state'>): void {
+    while (this.topNs < Number.POSITIVE_INFINITY) {
+      const slot = this.topSlot;
+      if (state[slot] === REQUEST_QUEUED && id[slot] === this.topId) return;
+      this.pop();
+    }
   }
 
   private ringFirst(): boolean {

@@ -16,8 +16,9 @@ export class Expiry {
     private readonly giveUp: (slot: number, nowNs: number) => void,
   ) {}
 
-  /** Next due time of any request, even of one answered since. */
-  get nextNs(): number {
+  /** Due time of the first request that waits; with `all` that of any request, even of one answered since. */
+  nextNs(all: boolean): number {
+    if (!all) this.due.dropAnswered(this.requests);
     return this.due.topNs;
   }
 

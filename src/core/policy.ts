@@ -80,6 +80,11 @@ export interface Policy {
    * must be able to take requests back, since controller options can override this.
    */
   readonly takesBack?: boolean;
+  /**
+   * True if `schedule` is also called at the due time of every request, even of one answered since: the published
+   * scheduler wakes then and sends what has become possible.
+   */
+  readonly wakesWhenDue?: boolean;
   /** Current values, by name, of parameters that the policy tunes itself; names of durations end in `Ns`. */
   readonly tuned?: Readonly<Record<string, number>>;
   /**

@@ -26,6 +26,7 @@ export interface ClockworkOptions {
  */
 export class ClockworkPolicy implements Policy {
   readonly name = 'clockwork';
+  readonly wakesWhenDue = true;
   private readonly cluster: Cluster;
   private readonly requests: RequestTable;
   private readonly demand: DemandTracker;

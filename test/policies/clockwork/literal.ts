@@ -37,6 +37,7 @@ interface Candidate {
  */
 export class LiteralClockwork implements Policy {
   readonly name = 'literal';
+  readonly wakesWhenDue = true;
   private readonly capacity: number;
   private readonly demand: LiteralDemand;
   /** By model, by batch size. */
