@@ -61,12 +61,21 @@ export class OpenLanes {
     return this.changed.count;
   }
 
-  /** Next GPU in turn that is worth a look; there must be one. */
+  /** Next GPU that is worth a look, idle ones first; there must be one. */
   next(): number {
-    const gpu = this.changed.nextCyclic(this.turn);
-    this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
-    this.changed.delete(gpu);
+    const { changed, turn } = this;
+    const { idleExec } = this.cluster.lanes;
+    let gpu = changed.nextCommon(idleExec, turn);
+    if (gpu < 0) gpu = changed.nextCommon(idleExec, 0);
+    if (gpu < 0) gpu = changed.nextCyclic(turn);
+    changed.delete(gpu);
     return gpu;
+  }
+
+  /** Call when the GPU was sent an INFER: others are next. */
+  sent(gpu: number, nowNs: number): void {
+    this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
+    this.update(gpu, nowNs);
   }
 
   /** Rests a GPU that refused at once: its clock may be ahead, and it would refuse again. */

@@ -253,7 +253,7 @@ export class EscapementPolicy implements Policy {
     const id = this.dispatch.infer(order);
     forecast.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
     this.placement.inferSent(gpu);
-    this.lanes.update(gpu, nowNs);
+    this.lanes.sent(gpu, nowNs);
     return true;
   }
 
