@@ -43,7 +43,10 @@ export function runInChild({ name, trace, overrides }: RunChoice): Run {
 export async function runHere({ name, trace, overrides }: RunChoice): Promise<Run> {
   const found = [...benchCases(trace), ...growthCases()].find((one) => one.name === name);
   if (found === undefined) throw new Error(`no benchmark is called ${name}`);
-  const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
+  const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, [
+    ...found.overrides,
+    ...overrides,
+  ]);
   const begin = process.cpuUsage();
   const { wall, requests, actions, digest, attainment } = (await simulate(experiment)).summary;
   const { user, system } = process.cpuUsage(begin);

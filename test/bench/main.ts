@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeWhole } from '../../src/base/files/output-file.js';
-import { benchCases } from './cases.js';
+import { buildRevision, runAgainst } from './against.js';
+import { benchCases, shortCases } from './cases.js';
 import { median, runHere, runInChild } from './child.js';
 import { benchPolicies, GROWTH_CASES, SHORT_CASES } from './policies.js';
 
 /*
  * Whole runs, arrivals and metrics included, on one thread: `npm run bench -- [--only TEXT] [--runs N]
  * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them, with
- * `--growth` one for each policy on 1 to 1,000 GPUs. `--out FILE` also writes the lines to a file.
+ * `--growth` one for each policy on 1 to 1,000 GPUs, with `--against REVISION` one for each case that compares the
+ * speed with that of another commit, in `--runs` pairs. `--out FILE` also writes the lines to a file.
  */
 
 const { values: flags } = parseArgs({
@@ -18,6 +20,7 @@ const { values: flags } = parseArgs({
     trace: { type: 'string' },
     policies: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
+    against: { type: 'string' },
     out: { type: 'string' },
     child: { type: 'boolean', default: false },
     set: { type: 'string', multiple: true, default: [] },
@@ -34,6 +37,7 @@ if (flags.child) {
 } else {
   if (flags.policies) benchPolicies(SHORT_CASES, runs, flags.only, print);
   else if (flags.growth) benchPolicies(GROWTH_CASES, runs, flags.only, print);
+  else if (flags.against !== undefined) await compareWith(flags.against);
   else runAll();
   if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);
   if (flags.out !== undefined) writeWhole(flags.out, lines.join(''));
@@ -60,6 +64,15 @@ function runAll(): void {
       peakRssMB: Math.round(Math.max(...done.map((run) => run.peakRssBytes)) / 1e6),
       digest: done[0].digest,
     });
+  }
+}
+
+async function compareWith(revision: string): Promise<void> {
+  const folder = buildRevision(revision);
+  for (const one of shortCases()) {
+    if (!one.name.includes(flags.only)) continue;
+    const overrides = [...one.overrides, ...flags.set];
+    print(await runAgainst({ ...one, overrides }, folder, runs));
   }
 }
 
