@@ -64,7 +64,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_025,
   bounds: 1_150,
   browser: 130,
-  cli: 5_000,
+  cli: 5_020,
   config: 4_695,
   core: 4_520,
   index: 30,
@@ -80,7 +80,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   sim: 1_170,
   text: 350,
   tools: 3_240,
-  import: 2_475,
+  import: 2_520,
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */

@@ -3,13 +3,24 @@ import { NS_PER_S } from '../../base/units.js';
 import { parseDuration } from '../../config/units-text.js';
 import type { ImportedTrace } from '../../import/trace/import-trace.js';
 import { PRESETS } from '../../import/trace/presets.js';
-import { TIME_FORMATS } from '../../import/trace/read-time.js';
+import { timeFormatOf } from '../../import/trace/read-time.js';
 import { rounded, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { writeErr } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { json, print, quiet } from '../common-options.js';
-import { choice, group, list, required, shareOr, text, textOr, type ValuesOf, wholeOr } from '../options.js';
+import {
+  choice,
+  group,
+  list,
+  optional,
+  required,
+  shareOr,
+  text,
+  textOr,
+  type ValuesOf,
+  wholeOr,
+} from '../options.js';
 
 /** Models that the answer lists. */
 const MOST_LISTED = 20;
@@ -21,7 +32,10 @@ export const flags = {
   ...group('Log', {
     preset: choice(Object.keys(PRESETS), 'Layout of the log, if it is not recognized'),
     time: text('Field with the time of arrival', 'recognized'),
-    'time-format': choice(TIME_FORMATS, 'Unit of times that are numbers'),
+    'time-format': optional(timeFormatOf)(
+      'Unit of times that are numbers (s, ms, us, ns), or pattern of texts, e.g. "MM/dd/yyyy h:mm:ss a ZZZ"',
+      'recognized',
+    ),
     model: text('Field with the model, or a regular expression for its text', 'recognized'),
     length: text('Field with the length of the input', 'recognized'),
     slo: text('SLO of all requests, or a field with SLOs in ms', '100ms, or recognized'),

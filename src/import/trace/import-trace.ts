@@ -7,7 +7,7 @@ import type { Entry } from './entry.js';
 import { ImportedArrivals, type Section } from './imported-arrivals.js';
 import { openLog } from './open-log.js';
 import { type Fields, isPath, modelOfPath, PRESETS, type Preset, presetOf, USUAL } from './presets.js';
-import { TIME_HINT, type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
+import { type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
 
 /** Options of an import. Names of fields replace those of the preset. */
 export interface ImportOptions {
@@ -167,7 +167,7 @@ class TraceImporter {
     const recognized = this.preset === null ? (log.pattern ?? presetOf(log.fields)) : null;
     if (recognized !== null) this.notes.add(`recognized as ${recognized}`);
     const fields = this.preset ?? (recognized === null ? USUAL : PRESETS[recognized]!);
-    this.times.begin(this.options.timeFormat ?? fields.timeFormat ?? 'auto');
+    await this.times.begin(this.options.timeFormat ?? fields.timeFormat ?? 'auto');
     this.lastNs = null;
     const named = this.name(log.fields, fields, path);
     for await (const entries of log.entries) {
@@ -284,7 +284,7 @@ class TraceImporter {
   private take(entry: Entry, named: Named): Miss | null {
     const timeText = entry.field(named.time);
     const endNs = timeText === undefined ? null : this.times.read(timeText.trim());
-    if (endNs === null) return { ...bad(named.time, 'time', timeText), hint: TIME_HINT };
+    if (endNs === null) return { ...bad(named.time, 'time', timeText), hint: this.times.hint };
     if (this.lastNs !== null && endNs < this.lastNs) this.backward++;
     this.lastNs = endNs;
     const tookText = named.took && entry.field(named.took.field);

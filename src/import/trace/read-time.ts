@@ -1,11 +1,8 @@
-/** Formats of times: `auto` recognizes ISO 8601, those of access logs, and numbers since 1970 by their size. */
-export const TIME_FORMATS = ['auto', 's', 'ms', 'us', 'ns'] as const;
-/** Says what is read as a time, after a text that is not. */
-export const TIME_HINT =
-  '; times are ISO 8601, 12/Oct/2026:08:00:01 +0200, or numbers (--time-format: their unit); --time names another field';
-export type TimeFormat = (typeof TIME_FORMATS)[number];
+import type { DateTime } from 'luxon';
 
-type Unit = Exclude<TimeFormat, 'auto'>;
+type Unit = 's' | 'ms' | 'us' | 'ns';
+/** Unit of times that are numbers, or pattern of texts with tokens of Luxon; `auto`: a usual one, recognized. */
+export type TimeFormat = 'auto' | Unit | { readonly pattern: string };
 
 const DIGITS: Readonly<Record<Unit, number>> = { s: 9, ms: 6, us: 3, ns: 0 };
 /** Names of the units for people. */
@@ -38,16 +35,38 @@ export class TimeReader {
   fractional = 0;
   private unit: Unit | null = null;
 
+  private pattern: Pattern | null = null;
+
   /** Begins a log with times of this format. */
-  begin(format: TimeFormat): void {
-    this.unit = format === 'auto' ? null : format;
+  async begin(format: TimeFormat): Promise<void> {
+    this.unit = typeof format === 'object' || format === 'auto' ? null : format;
+    this.pattern = typeof format === 'object' ? await openPattern(format.pattern) : null;
+  }
+
+  /** Says what is read as a time, after a text that is not. */
+  get hint(): string {
+    if (this.pattern !== null) return `, which does not fit --time-format ${this.pattern.text}`;
+    return '; times are ISO 8601, 12/Oct/2026:08:00:01 +0200, or numbers (--time-format: their unit, or a pattern of texts); --time names another field';
   }
 
   /** Nanoseconds since 1970, or since whatever numbers count from; null: not a time. */
   read(text: string): bigint | null {
-    const ns = this.number(text) ?? this.date(text);
+    const ns =
+      this.pattern === null ? (this.number(text) ?? this.date(text)) : this.patterned(text, this.pattern);
     if (ns !== null && ns % 1_000_000_000n !== 0n) this.fractional++;
     return ns;
+  }
+
+  private patterned(text: string, { hasZone, read }: Pattern): bigint | null {
+    const time = read(text);
+    if (!time.isValid) return null;
+    this.sawDate(hasZone);
+    return BigInt(time.toMillis()) * NS_PER_MS;
+  }
+
+  private sawDate(hasZone: boolean): void {
+    if (hasZone) this.zoned++;
+    else this.zoneless++;
   }
 
   private number(text: string): bigint | null {
@@ -72,10 +91,38 @@ export class TimeReader {
       (log === null ? [] : [log[3], String(MONTHS.indexOf(log[2]!) + 1), log[1], ...log.slice(4)]);
     const ms = epochMs(...([year, month, day, hour, minute, second].map(numberOr0) as SixNumbers));
     if (year === undefined || ms === null) return null;
-    if (zone === undefined) this.zoneless++;
-    else this.zoned++;
+    this.sawDate(zone !== undefined);
     return (BigInt(ms) - BigInt(offsetMs(zone))) * NS_PER_MS + BigInt((fraction ?? '').padEnd(9, '0'));
   }
+}
+
+/** Pattern of the times of a log. */
+interface Pattern {
+  readonly text: string;
+  readonly hasZone: boolean;
+  readonly read: (time: string) => DateTime;
+}
+
+async function openPattern(text: string): Promise<Pattern> {
+  const { DateTime } = await import('luxon');
+  const parser = DateTime.buildFormatParser(text, { locale: 'en-US' });
+  const read = (time: string) => DateTime.fromFormatParser(time, parser, { locale: 'en-US', zone: 'utc' });
+  return { text, hasZone: /z/i.test(tokensOf(text)), read };
+}
+
+/** A pattern without the text that it quotes. */
+function tokensOf(pattern: string): string {
+  return pattern.replace(/'[^']*'/g, '');
+}
+
+/** A format as people write it. Throws if it does not say which day it is. */
+export function timeFormatOf(given: string): TimeFormat {
+  const known = ['auto', ...UNITS].find((format) => format === given) as 'auto' | Unit | undefined;
+  if (known !== undefined) return known;
+  if ([/y/, /[ML]/, /d/].every((token) => token.test(tokensOf(given)))) return { pattern: given };
+  throw new Error(
+    `must be ${UNITS.join(', ')}, or a pattern with year, month and day, such as MM/dd/yyyy HH:mm:ss`,
+  );
 }
 
 const UNITS = ['s', 'ms', 'us', 'ns'] as const;

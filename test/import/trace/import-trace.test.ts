@@ -5,6 +5,7 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
 import { type ImportOptions, importTrace } from '../../../src/import/trace/import-trace.js';
+import { timeFormatOf } from '../../../src/import/trace/read-time.js';
 import { scratch } from '../../workload/support.js';
 
 const { file } = scratch();
@@ -246,6 +247,29 @@ describe('what a log has besides', () => {
   });
 });
 
+describe('times by a pattern', () => {
+  const table = (...times: string[]) => `model;when\n${times.map((time) => `m;${time}\n`).join('')}`;
+
+  it.each([
+    ['MM/dd/yyyy h:mm:ss a', '11/24/2026 11:59:59 AM', '11/24/2026 1:00:00 PM'],
+    ["yyyyMMdd'T'HHmmss.SSS ZZZ", '20261124T130000.000 +0100', '20261124T130001.000 +0000'],
+    ['d. MMMM yyyy HH:mm:ss z', '24. November 2026 13:00:00 Europe/Berlin', '24. November 2026 13:00:01 UTC'],
+  ])('are read: %s', async (pattern, first, second) => {
+    const path = file('pattern.csv', table(first, second));
+    const options = { time: 'when', timeFormat: timeFormatOf(pattern), maxBad: 0 };
+    const { spanNs, notes } = await imported(path, options);
+    expect(Math.round(spanNs / 1e9)).toBeCloseTo(3601, -1);
+    expect(notes.includes('times without a zone were read as UTC')).toBe(!/z/i.test(pattern));
+  });
+
+  it('must be days that there are, in the order that the pattern says', async () => {
+    const options = { time: 'when', timeFormat: timeFormatOf('MM/dd/yyyy'), maxBad: 0.9 };
+    const trace = await imported(file('days.csv', table('11/24/2026', '24/11/2026', '02/30/2026')), options);
+    expect(trace.dropped).toEqual([expect.objectContaining({ count: 2, line: 3 })]);
+    expect(() => timeFormatOf('HH:mm:ss')).toThrow('year, month and day');
+  });
+});
+
 describe('spans of OpenTelemetry', () => {
   const attribute = (key: string, value: object) => ({ key, value });
   const span = (name: string, ns: string, attributes: object[]) => ({
@@ -332,7 +356,7 @@ describe('a log with mistakes', () => {
       code: 'E_TRACE_VALUE',
       what:
         '3 of 100 lines cannot be read, more than --max-bad allows; the first: no valid time in field time: "yesterday"; ' +
-        'times are ISO 8601, 12/Oct/2026:08:00:01 +0200, or numbers (--time-format: their unit); --time names another field',
+        'times are ISO 8601, 12/Oct/2026:08:00:01 +0200, or numbers (--time-format: their unit, or a pattern of texts); --time names another field',
       place: { file: path, line: 12 },
     });
     expect(() => readFileSync(`${out}.gz`)).toThrow('ENOENT');
