@@ -3,7 +3,7 @@ import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { nearest } from '../base/nearest.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
 import { COMMANDS, type Command } from './commands/index.js';
-import { withPlugins } from './common-options.js';
+import { withOverrideFiles, withPlugins } from './common-options.js';
 import { fillIn, usageError } from './options.js';
 import { packageVersion } from './version.js';
 
@@ -64,7 +64,7 @@ export function commandLine(
     .strict()
     .recommendCommands()
     .middleware((parsed) => refuseValuesOfSwitches(words, parsed), true)
-    .middleware([fillIn, withPlugins])
+    .middleware([fillIn, withOverrideFiles, withPlugins])
     .completion('completion', 'Print the completion script of bash or zsh')
     .version(packageVersion())
     .help()

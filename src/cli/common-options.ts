@@ -1,5 +1,6 @@
 import { dirname, relative } from 'node:path';
 import type { Options } from 'yargs';
+import { readInput } from '../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { writeOut } from '../text/terminal.js';
 import { choiceOr, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
@@ -12,7 +13,7 @@ export const plugin = list('Module with further policies, e.g. ./mine.js');
 
 /** Flags that change an experiment before it runs. */
 export const overrideFlags = group('Experiment', {
-  set: list('Override a key of the file, e.g. policy.scheduleAhead=5ms'),
+  set: list('Override a key, e.g. policy.scheduleAhead=5ms; @FILE: those in a file'),
   seed: whole(0, 'Override the seed', "the file's"),
   plugin,
 });
@@ -108,6 +109,17 @@ export function overridesOf(
 ): string[] {
   const seed = args.seed === undefined ? [] : [`seed=${args.seed}`];
   return [...args.set, ...seed, ...(args.parquet ? ['output.parquet=true'] : [])];
+}
+
+/** Puts the lines of the file in place of an override `@FILE`. Throws `E_FILE_MISSING`. */
+export async function withOverrideFiles(args: Record<string, unknown>): Promise<void> {
+  if (!Array.isArray(args.set)) return;
+  const overrides = args.set.map(async (text: string) => {
+    if (!text.startsWith('@')) return [text];
+    const lines = (await readInput(text.slice(1), { flag: `--set ${text}` })).toString('utf8').split('\n');
+    return lines.filter((line) => line.trim() !== '');
+  });
+  args.set = (await Promise.all(overrides)).flat();
 }
 
 /**

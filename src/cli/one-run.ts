@@ -44,7 +44,10 @@ export async function oneRun(
     const { result, live } = await run(experiment, engine, { ...options, onProgress }).finally(progress.stop);
     const lines = live === null ? [] : [...generatorLines(result), ...liveLines(live, out)];
     return {
-      result: { ...result, origin: live === null ? originOf() : await liveOrigin(experiment) },
+      result: {
+        ...result,
+        origin: { ...(live === null ? originOf() : await liveOrigin(experiment)), file: experiment.file },
+      },
       lines: [...(json ? [`digest ${result.summary.digest}`] : []), ...lines.map((line) => `live: ${line}`)],
     };
   });

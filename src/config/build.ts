@@ -55,9 +55,8 @@ export async function buildExperiment(
     config.live;
   const warnings: string[] = [];
   const models = await buildModels(config.models, {
-    ...{ file, host },
+    ...{ file, host, cluster },
     warn: (text) => warnings.push(text),
-    cluster,
     device: { kind: device === 'simulated' ? 'cpu' : device, adapter: 0, session: config.runtime },
     precision: config.runtime.precision,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
@@ -67,6 +66,7 @@ export async function buildExperiment(
   checkSections(config.workload, specs, { class: classes, tenant: tenants.list }, placeOf);
   if (config.cluster.failures.length > 0 && scalerEntryOf(config.scaler) !== null)
     refuse('needs a fixed number of GPUs: leave out the scaler', placeOf(['cluster', 'failures']));
+  checkScale(config.cluster.noise.scale, specs, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
     const what =
@@ -109,6 +109,19 @@ export async function buildExperiment(
     live: { device, ...live },
     runtime: config.runtime,
   };
+}
+
+/** Throws `E_UNKNOWN_MODEL` for a factor of no model. */
+function checkScale(
+  scale: Experiment['cluster']['noise']['scale'],
+  models: readonly ModelSpec[],
+  placeOf: (path: string[]) => ErrorPlace,
+): void {
+  const names = models.map(({ name }) => name);
+  const unknown = Object.keys(scale).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const what = `there is no such model: ${suggestion(unknown, names)}`;
+  throw new EscapementError('E_UNKNOWN_MODEL', what, placeOf(['cluster', 'noise', 'scale', unknown]));
 }
 
 /** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` if a section names unknown models, or an unknown class or tenant. */

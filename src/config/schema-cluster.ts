@@ -155,6 +155,12 @@ const noise = section({
     "Error of the profiles: each model's true durations are its profile's times a factor drawn from 1 ± this.",
     0.9,
   ).prefault(0),
+  scale: z
+    .record(z.string(), z.number().positive())
+    .prefault({})
+    .describe(
+      'Factors by which INFERs of models take longer than profiled, e.g. { ranker: 1.1 }; see calibrate.',
+    ),
 });
 
 const conditionsChange = section({

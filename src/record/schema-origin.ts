@@ -6,6 +6,9 @@ import { amount, count, list, text } from './schema-figure.js';
 export const originSchema = z
   .object({
     escapement: text('Version of escapement.'),
+    file: text(
+      'Path of the experiment file as typed; relative paths in it begin at its folder.',
+    ).exactOptional(),
     flags: list(
       z.string(),
       'Flags of the command as typed, without --set, --seed and --out; absent: none.',

@@ -53,6 +53,8 @@ export interface SimulatorOptions {
      * Profile error: a model's true durations are its profile's times a factor drawn from 1 ± this; see `trueModels`.
      */
     readonly profile?: number;
+    /** Factors by which INFERs of models, by name, take longer than profiled. */
+    readonly scale?: Readonly<Record<string, number>>;
   };
   /** Distributions of durations in place of the profile's: by kind of GPU, one entry per model. */
   readonly spreads?: readonly (readonly (ModelSpread | null)[])[] | null;

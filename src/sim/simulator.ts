@@ -99,7 +99,7 @@ export class Simulator {
       },
       ...(options.observer === undefined ? {} : { observer: options.observer }),
     });
-    this.models = [...trueModels(models, options.noise?.profile ?? 0, seed)];
+    this.models = [...trueModels(models, options.noise?.profile ?? 0, seed, options.noise?.scale)];
     const { pages: caches } = this.controller.cluster;
     this.devices = devicesOf(options, this.controller.cluster, this.models, this.events, this);
     const sendResult = (action: Action) => this.sendResult(action);

@@ -102,7 +102,7 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   copyBandwidth: 12.2GB/s
   network: { delay: 100us, jitter: 20us }
   clockOffset: 1ms
-  noise: { exec: 1%, load: 2%, stragglers: 0.1%, stragglerFactor: 5, profile: 15% }
+  noise: { exec: 1%, load: 2%, stragglers: 0.1%, stragglerFactor: 5, profile: 15%, scale: { '1': 1.1 } }
   lanes: one
   overhead: 50us
   gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]
@@ -124,7 +124,7 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       ...{ pageBytes: 8 * 1024 * 1024, copyBytesPerS: 12.2e9, oneLane: true },
       ...{ clockOffsetNs: 1_000_000, overheadNs: 50_000, abortNs: 1_000_000 },
       network: { delayNs: 100_000, jitterNs: 20_000 },
-      noise: { distribution: 'normal', ...noise, profile: 0.15 },
+      noise: { distribution: 'normal', ...noise, profile: 0.15, scale: { '1': 1.1 } },
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
         { atNs: 10e9, gpu: 2, factor: 0.8 },

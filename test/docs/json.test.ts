@@ -49,6 +49,7 @@ describe('one object with the keys of the table', () => {
     'bound small.yaml',
     'report run',
     'compare run run',
+    'calibrate run run',
     'check run',
     'explain run',
     'config',

@@ -34,3 +34,11 @@ test('the seed decides, and pages and copies stay', () => {
   const [first] = trueModels(models, 0.1, 4);
   expect(first).toMatchObject({ name: 'resnet50-0', pages: 7, inputBytes: 602_112 });
 });
+
+test('factors by model are of its INFERs only', () => {
+  const models = resnets(2);
+  const [first, second] = trueModels(models, 0, 1, { 'resnet50-1': 1.5 });
+  expect(first).toEqual(models[0]);
+  expect(second?.execNs).toEqual(models[1]?.execNs.map((ns) => Math.round(1.5 * ns)));
+  expect(second?.loadNs).toBe(models[1]?.loadNs);
+});

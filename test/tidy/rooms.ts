@@ -64,27 +64,27 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_025,
   bounds: 1_150,
   browser: 130,
-  cli: 5_020,
-  config: 4_695,
+  cli: 5_070,
+  config: 4_715,
   core: 4_520,
   index: 30,
   live: 23_960,
   load: 1_905,
   play: 4_135,
   policies: 7_570,
-  record: 4_870,
+  record: 4_880,
   report: 6_865,
-  run: 6_130,
+  run: 6_520,
   scalers: 900,
   serve: 4_060,
-  sim: 1_170,
+  sim: 1_172,
   text: 350,
   tools: 3_240,
   import: 2_520,
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 857;
+export const MOST_FILES = 860;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room
@@ -155,7 +155,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
   import: { own: [], trace: [], profiles: ['own'], init: ['own'] },
-  run: { own: [], sweep: ['own'], plan: ['own', 'sweep'], queue: ['sweep'] },
+  run: { own: [], calibrate: ['own'], sweep: ['own'], plan: ['own', 'sweep'], queue: ['sweep'] },
   tools: { bench: [], doctor: [], play: [], profile: [], top: [] },
   play: {
     // What page and engine say to each other.

@@ -70,6 +70,7 @@ export const COMMANDS: readonly Command[] = [
   ...commands([
     ['report <dir>', 'Draw charts and a report from results of a run or sweep', () => import('./report.js')],
     ['compare <results..>', 'Compare runs side by side, or choices of a sweep', () => import('./compare.js')],
+    ['calibrate <runs..>', 'Bring a simulation close to a live run', () => import('./calibrate.js')],
     ['check <dir>', 'Verify the summary of a run against its logs', () => import('./check.js')],
     ['explain <dir>', 'Explain from the logs why requests of a run failed', () => import('./explain.js')],
     ['replay <file>', 'Replay the journal of a live run through the scheduler', () => import('./replay.js')],

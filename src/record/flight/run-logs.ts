@@ -117,11 +117,11 @@ function readRequests(path: string, visit: (request: LoggedRequest) => unknown):
 
 /** Visits the rows of actions.tsv in order of their results. Throws `E_RESULTS`. */
 function readActions(path: string, cluster: LoggedCluster, visit: (action: LoggedAction) => void): void {
-  const log = new LogReader(path, ACTION_COLUMNS);
+  const log = new LogReader(path, ACTION_COLUMNS, ['padded_length']);
   try {
     while (log.next()) {
       const [t, id, type, status, worker, gpuOfWorker, model, batchSize, expectedDurationNs] = log.values;
-      const [expectedEnd, begin, end, sentNs, earliest, latest] = log.values.subarray(9);
+      const [expectedEnd, begin, end, sentNs, earliest, latest, paddedLength] = log.values.subarray(9);
       const ran = status === 0;
       visit({
         id,
@@ -130,6 +130,7 @@ function readActions(path: string, cluster: LoggedCluster, visit: (action: Logge
         gpu: gpuAt(cluster, worker, gpuOfWorker),
         model,
         batchSize,
+        ...(paddedLength > 0 ? { paddedLength } : {}),
         sentNs,
         earliestNs: sentNs + earliest,
         latestNs: latest === -1 ? null : sentNs + latest,

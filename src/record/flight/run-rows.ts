@@ -54,6 +54,8 @@ export interface LoggedAction {
   readonly gpu: number;
   readonly model: number;
   readonly batchSize: number;
+  /** Length that the inputs of an INFER were padded to; absent if models have one each. */
+  readonly paddedLength?: number;
   readonly sentNs: number;
   readonly earliestNs: number;
   /** Null if unlimited. */

@@ -1,0 +1,136 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Calibration } from '../../../src/run/calibrate/calibrate.js';
+import { runCli, runOk, tempDir } from '../run-cli.js';
+
+const EXPERIMENT = `seed: 1
+cluster: { gpus: 2 }
+models: { kind: zoo, varieties: 4 }
+workload: { kind: poisson, rate: 250/s, duration: 40s }
+slo: 100ms
+warmup: 2s
+`;
+/** The machine that ran live, which the simulation does not know. */
+const MACHINE = [
+  'cluster.noise={ exec: 6%, stragglers: 0.5%, stragglerFactor: 4, scale: { resnet50: 1.1, vgg16: 0.95 } }',
+  'cluster.network={ delay: 400us, jitter: 150us }',
+  'cluster.overhead=200us',
+];
+
+async function folderWith(...runs: (readonly [name: string, sets: readonly string[]])[]): Promise<string> {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'e.yaml'), EXPERIMENT);
+  for (const [name, sets] of runs) {
+    const flags = sets.flatMap((set) => ['--set', set]);
+    await runOk(['simulate', 'e.yaml', ...flags, '--out', name, '--quiet'], { cwd });
+  }
+  return cwd;
+}
+
+const calibrated = async (cwd: string, ...flags: string[]): Promise<Calibration> =>
+  JSON.parse((await runOk(['calibrate', 'live', 'simulated', '--json', ...flags], { cwd })).stdout);
+
+const factorOf = (text: string | undefined) => Number.parseFloat(text ?? '');
+
+describe('calibrate', () => {
+  it('finds the machine that ran live, with which the simulation comes closer', async () => {
+    const cwd = await folderWith(['live', MACHINE], ['simulated', []]);
+    const { keys, parts } = await calibrated(cwd, '--out', 'machine.set');
+    const found = new Map(keys.map(({ key, is }) => [key, is]));
+    expect([...found.keys()]).toEqual([
+      ...['cluster.noise.scale.resnet50', 'cluster.noise.scale.vgg16', 'cluster.noise.exec'],
+      ...['cluster.noise.stragglers', 'cluster.noise.stragglerFactor', 'cluster.network.delay'],
+      ...['cluster.network.jitter', 'cluster.overhead'],
+    ]);
+    const within = (key: string, value: number, share: number) =>
+      expect(Math.abs(factorOf(found.get(key)) / value - 1), key).toBeLessThan(share);
+    within('cluster.noise.scale.resnet50', 1.1, 0.01);
+    within('cluster.noise.scale.vgg16', 0.95, 0.01);
+    within('cluster.noise.exec', 6, 0.03);
+    within('cluster.noise.stragglers', 0.5, 0.2);
+    within('cluster.noise.stragglerFactor', 4, 0.03);
+    within('cluster.network.delay', 400, 0.05);
+    within('cluster.network.jitter', 150, 0.05);
+    within('cluster.overhead', 200, 0.05);
+    // All requests and four models: what is left is luck of the draws.
+    expect(parts).toHaveLength(5);
+    const errors = (of: (part: Calibration['parts'][number]) => readonly (number | null)[]) =>
+      parts
+        .map(of)
+        .map(([live, ...simulated]) => simulated.map((ms) => Math.abs((ms ?? 0) / (live ?? 0) - 1)));
+    for (const [before, after] of errors(({ p50Ms }) => p50Ms)) expect(after).toBeLessThan((before ?? 0) / 3);
+    for (const [before, after] of errors(({ p99Ms }) => p99Ms)) expect(after).toBeLessThan(before ?? 0);
+
+    await runOk(['simulate', 'e.yaml', '--set', '@machine.set', '--out', 'simulated', '--quiet'], { cwd });
+    expect(await calibrated(cwd)).toMatchObject({ keys: [], overrides: [] });
+  });
+
+  it('adds what is missing to keys that the simulation has', async () => {
+    const own = [
+      'cluster.noise={ exec: 3%, scale: { resnet50: 1.2 } }',
+      'cluster.network.delay=300us',
+      'cluster.overhead=300us',
+    ];
+    const cwd = await folderWith(['live', MACHINE], ['simulated', own]);
+    const { keys } = await calibrated(cwd);
+    const found = new Map(keys.map(({ key, is }) => [key, factorOf(is)]));
+    expect(found.get('cluster.noise.scale.resnet50')).toBeCloseTo(1.1, 1.5);
+    expect(found.get('cluster.noise.exec')).toBeCloseTo(6, 0);
+    expect(Math.abs((found.get('cluster.network.delay') ?? 0) - 400)).toBeLessThan(20);
+    expect(Math.abs((found.get('cluster.overhead') ?? 0) - 200)).toBeLessThan(20);
+  });
+
+  it('says in one line what it cannot compare', async () => {
+    const other = ['models={ kind: zoo, varieties: 2 }'];
+    const none = ['policy.kind=clockwork', 'slo=1ms'];
+    const cwd = await folderWith(
+      ...([
+        ['live', []],
+        ['other', other],
+        ['more', ['cluster.gpus=3']],
+        ['none', none],
+      ] as const),
+    );
+    const problem = async (live: string, simulated: string) => {
+      const { status, stderr } = await runCli(['calibrate', live, simulated], { cwd });
+      expect(status).not.toBe(0);
+      return stderr
+        .split('\n')
+        .filter((line) => line.startsWith('escapement:'))
+        .join('\n');
+    };
+    expect((await runCli(['calibrate', 'live'], { cwd })).stderr).toContain('needs two folders');
+    expect(await problem('nowhere', 'live')).toContain('E_RESULTS: nowhere: folder does not exist');
+    expect(await problem('live', 'other')).toContain(
+      'live: its model 2 is vgg16, that of the simulation none: simulate the experiment that ran live',
+    );
+    expect(await problem('live', 'more')).toContain('live: has 2 GPUs, the simulation 3');
+    expect(await problem('none', 'live')).toContain('none: has no INFER that ended well');
+    const run = JSON.parse(readFileSync(join(cwd, 'other', 'run.json'), 'utf8'));
+    run.summary.kind = 'live';
+    writeFileSync(join(cwd, 'other', 'run.json'), JSON.stringify(run));
+    expect(await problem('live', 'other')).toContain('other: is a live run: give the live run first');
+    rmSync(join(cwd, 'live', 'actions.tsv'));
+    expect(await problem('live', 'none')).toContain('live: needs both requests.tsv and actions.tsv');
+  });
+});
+
+it('takes overrides from the lines of a file', async () => {
+  const cwd = await folderWith();
+  writeFileSync(join(cwd, 'some.set'), 'workload.duration=3s\n\nworkload.rate=10/s\n');
+  const flags = ['--set', '@some.set', '--set', 'workload.rate=20/s', '--json'];
+  const { stdout } = await runOk(['simulate', 'e.yaml', ...flags], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({ durationSeconds: 1 });
+  expect(JSON.parse(stdout).requests.offered).toBeGreaterThan(10);
+  const { stderr } = await runCli(['simulate', 'e.yaml', '--set', '@no.set'], { cwd });
+  expect(stderr).toContain('E_FILE_MISSING: no.set: --set @no.set: no such file');
+});
+
+it('refuses factors of models that are not there', async () => {
+  const cwd = await folderWith();
+  const { stderr } = await runCli(['simulate', 'e.yaml', '--set', 'cluster.noise.scale={ resnet: 2 }'], {
+    cwd,
+  });
+  expect(stderr).toContain('there is no such model: did you mean "resnet50"?');
+});
