@@ -133,7 +133,10 @@ export function executeInJupyter(path: string, dir: string, { name, ...spec }: K
   writeFileSync(join(kernel, 'kernel.json'), JSON.stringify({ ...spec, display_name: name }));
   const { status, stderr } = spawnSync(
     'jupyter-nbconvert',
-    ['--to', 'notebook', '--execute', '--output-dir', dir, '--output', 'executed.ipynb', path],
+    [
+      ...['--to', 'notebook', '--execute', '--ExecutePreprocessor.record_timing=False'],
+      ...['--output-dir', dir, '--output', 'executed.ipynb', path],
+    ],
     {
       encoding: 'utf8',
       env: { ...process.env, JUPYTER_PATH: [dir, process.env.JUPYTER_PATH ?? ''].join(delimiter) },

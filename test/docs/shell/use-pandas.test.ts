@@ -12,7 +12,7 @@ import {
   whatIsMissing,
 } from '../../notebooks/notebook.js';
 import { pythonWith } from '../../python.js';
-import { runPage } from '../run-page.js';
+import { RENEW, runPage } from '../run-page.js';
 
 const dir = runPage('docs/how-to/use-pandas.md');
 
@@ -27,7 +27,9 @@ it.for(notebookFiles('python'))(
     const copy = join(dir, 'notebooks', name);
     mkdirSync(join(dir, 'notebooks'), { recursive: true });
     copyFileSync(join(NOTEBOOKS, name), copy);
-    const executed = readCells(executeInJupyter(copy, tempDir(), ipython(python)));
+    const inJupyter = executeInJupyter(copy, tempDir(), ipython(python));
+    if (RENEW) copyFileSync(inJupyter, join(NOTEBOOKS, name));
+    const executed = readCells(inJupyter);
     expect(executed.map(comparableOutputs)).toEqual(readCells(join(NOTEBOOKS, name)).map(comparableOutputs));
   },
 );
