@@ -72,7 +72,7 @@ export class CellRuns {
     this.progress?.stop();
     if (outDir === undefined) return 'no run is kept without --out';
     const of = this.isAbout ? '' : ` of ${this.total}`;
-    return `${this.known - this.failed}${of} ${noun} are kept in ${outDir}; repeat the command to resume`;
+    return `${this.known - this.failed}${of} ${noun}s are kept in ${outDir}; repeat the command to resume`;
   }
 }
 
@@ -82,7 +82,7 @@ export class CellRuns {
  */
 export async function runCells<T>(
   { quiet, threads = usableCores(), queue: server, ...trust }: CellArgs,
-  { label, noun, outDir }: { label: string; noun: 'cells' | 'runs'; outDir: string | undefined },
+  { label, noun, outDir }: { label: string; noun: 'cell' | 'run'; outDir: string | undefined },
   work: (runs: CellRuns) => Promise<T>,
 ): Promise<T> {
   const address = server === undefined ? null : await addressOf({ ...trust, queue: server });
@@ -97,7 +97,9 @@ export async function runCells<T>(
       const took = `${(ranMs / 1000).toFixed(1)} s of work`;
       return `${name} finished ${plural(cells, 'run')} on ${plural(threads, 'thread')}: ${took}`;
     });
-    if (runs.reused > 0) lines.unshift(`${runs.reused} finished ${noun} were reused`);
+    const { reused } = runs;
+    if (reused > 0)
+      lines.unshift(`${plural(reused, `finished ${noun}`)} ${reused === 1 ? 'was' : 'were'} reused`);
     if (!quiet) writeErr(lines.map((line) => `${line}\n`).join(''));
     return result;
   };

@@ -28,7 +28,7 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, args: ShardArg
   const { outDir, threads } = sweep;
   const name = `${shard.index}/${shard.count}`;
   const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
-  const words = { label: `shard ${name}`, noun: 'runs', outDir } as const;
+  const words = { label: `shard ${name}`, noun: 'run', outDir } as const;
   const { status, reused, total } = await runCells(args, words, async (runs) => {
     const status = await sweepShard({
       ...{ ...sweep, shard, openRunner: runs.openRunner },

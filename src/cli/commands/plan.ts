@@ -66,7 +66,7 @@ export async function handler(args: Args): Promise<void> {
   const { casesJson, writeJunit } = await import('../thresholds.js');
   const { runCells } = await import('../cell-runs.js');
   const { answerLines, planCases, planText } = await import('../../run/plan/text.js');
-  const words = { label: 'plan', noun: 'runs', outDir: out } as const;
+  const words = { label: 'plan', noun: 'run', outDir: out } as const;
   const plan = await runCells(args, words, (runs) => search(args, runs));
   const cases = planCases(plan);
   writeJunit(args, 'plan', plan.name, cases);

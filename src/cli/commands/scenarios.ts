@@ -37,7 +37,7 @@ export async function handler(args: Args): Promise<void> {
   const { file, seeds, fresh, out } = args;
   const { runCells } = await import('../cell-runs.js');
   const { refuseHopeless, runScenarios, scenariosText } = await import('../../run/plan/scenarios.js');
-  const words = { label: 'scenarios', noun: 'runs', outDir: out } as const;
+  const words = { label: 'scenarios', noun: 'run', outDir: out } as const;
   const results = await runCells(args, words, (runs) =>
     runScenarios({
       ...{ file, seeds, fresh, targets: args.target, overrides: args.set, outDir: out },

@@ -71,7 +71,7 @@ async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promis
   const { sweepExperiment } = await import('../../run/sweep/sweep-experiment.js');
   const { sweepCases } = await import('../../report/thresholds/cases.js');
   const { casesJson, casesText, missedText, writeJunit } = await import('../thresholds.js');
-  const words = { label: 'sweep', noun: 'cells', outDir: sweep.outDir } as const;
+  const words = { label: 'sweep', noun: 'cell', outDir: sweep.outDir } as const;
   const results = await runCells(args, words, (runs) =>
     sweepExperiment({
       ...{ ...sweep, openRunner: runs.openRunner },

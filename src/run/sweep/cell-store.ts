@@ -23,7 +23,10 @@ export const RESULT_SCHEMAS: Readonly<Record<CellJob, ZodType>> = {
  * and a file gets its name when it is complete.
  */
 export class CellStore {
-  /** `reuse` false: stored results are not read, only replaced. */
+  /** Paths of the results that it stored itself. */
+  private readonly written = new Set<string>();
+
+  /** `reuse` false: earlier results are not read, only replaced. */
   constructor(
     private readonly outDir: string,
     private readonly reuse: boolean,
@@ -31,9 +34,10 @@ export class CellStore {
 
   /** The stored result of a job, with the names of the task that ran it; null if it has not finished. */
   read(task: CellTask, job: CellJob): CellResult | BoundFigures | null {
-    if (!this.reuse) return null;
+    const path = this.path(task, job);
+    if (!this.reuse && !this.written.has(path)) return null;
     try {
-      const value = JSON.parse(readFileSync(inputPath(this.path(task, job)), 'utf8'));
+      const value = JSON.parse(readFileSync(inputPath(path), 'utf8'));
       RESULT_SCHEMAS[job].parse(value);
       return value;
     } catch {
@@ -44,7 +48,14 @@ export class CellStore {
 
   /** Stores a result, given as JSON. Throws `E_FILE_WRITE`. */
   write(task: CellTask, json: string, job: CellJob): void {
-    writeShared(this.path(task, job), json);
+    const path = this.path(task, job);
+    writeShared(path, json);
+    this.written.add(path);
+  }
+
+  /** True if the result was not there before this store. */
+  hasWritten(task: CellTask, job: CellJob): boolean {
+    return this.written.has(this.path(task, job));
   }
 
   private path({ key }: CellTask, job: CellJob): string {

@@ -12,7 +12,7 @@ export interface Unit {
   readonly job: CellJob;
 }
 
-/** Result of a unit; `reused`: it was stored already. */
+/** Result of a unit; `reused`: it was stored before. */
 export type Found =
   | { readonly status: 'done'; readonly result: CellResult | BoundFigures; readonly reused: boolean }
   | FailedOutcome;
@@ -76,7 +76,7 @@ export async function runUnit(
 ): Promise<Found> {
   // Read as late as possible: another process may have finished it meanwhile.
   const stored = store?.read(task, job) ?? null;
-  if (stored !== null) return { status: 'done', result: stored, reused: true };
+  if (stored !== null) return { status: 'done', result: stored, reused: !store?.hasWritten(task, job) };
   const outcome = await runner.run(task, job);
   if (outcome.status === 'failed') return outcome;
   store?.write(task, outcome.json, job);

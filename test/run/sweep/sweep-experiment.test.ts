@@ -67,7 +67,6 @@ test('results are in the order of the grid, whichever cell ends first', async ()
 });
 
 test('a sweep that was stopped goes on with the cells that are missing, and ends the same', async () => {
-  const store = new CellStore(outDir, true);
   const whole = await runSweep(
     HEADER,
     PLANNED,
@@ -75,10 +74,10 @@ test('a sweep that was stopped goes on with the cells that are missing, and ends
     runner(),
     () => {},
   );
-  await runSweep(HEADER, PLANNED.slice(0, 4), store, runner(), () => {});
+  await runSweep(HEADER, PLANNED.slice(0, 4), new CellStore(outDir, true), runner(), () => {});
   const ran: string[] = [];
   const reused: boolean[] = [];
-  const resumed = await runSweep(HEADER, PLANNED, store, runner({ ran }), (_, found) =>
+  const resumed = await runSweep(HEADER, PLANNED, new CellStore(outDir, true), runner({ ran }), (_, found) =>
     reused.push(found.status === 'done' && found.reused),
   );
   expect(ran).toEqual(['key4', 'key5']);

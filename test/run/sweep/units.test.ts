@@ -55,19 +55,28 @@ const UNITS: Unit[] = ['a', 'b', 'c', 'd'].map((key) => ({ id: key, task: cellTa
 
 it('runs as many as the runner takes, stores each, and runs none again', async () => {
   const dir = tempDir();
-  const store = new CellStore(dir, true);
   const { runner, most, ran } = counting(2);
-  await runUnits(UNITS, store, runner, () => {});
+  await runUnits(UNITS, new CellStore(dir, true), runner, () => {});
   expect(most()).toBe(2);
   expect(readdirSync(join(dir, 'cells')).sort()).toEqual(['a.json', 'b.json', 'c.json', 'd.json']);
   const reused: string[] = [];
   await runUnits(
     UNITS,
-    store,
+    new CellStore(dir, true),
     runner,
     ({ id }, found) => found.status === 'done' && found.reused && reused.push(id),
   );
   expect(reused.sort()).toEqual(['a', 'b', 'c', 'd']);
+  expect(ran).toHaveLength(4);
+});
+
+it('reuses nothing that it ran itself, also where earlier results do not count', async () => {
+  const store = new CellStore(tempDir(), false);
+  const { runner, ran } = counting(1);
+  const reused: boolean[] = [];
+  for (let round = 0; round < 2; round++)
+    await runUnits(UNITS, store, runner, (_, found) => reused.push(found.status === 'done' && found.reused));
+  expect(reused).toEqual(Array(8).fill(false));
   expect(ran).toHaveLength(4);
 });
 
