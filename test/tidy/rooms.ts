@@ -80,7 +80,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   sim: 1_172,
   text: 350,
   tools: 3_240,
-  import: 2_520,
+  import: 2_536,
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */

@@ -3,10 +3,10 @@ import { checkWritable } from '../../base/files/output-file.js';
 import { type Random, stream } from '../../base/random/streams.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { writeArrivals } from '../../workload/trace-write.js';
-import type { Entry } from './entry.js';
+import type { BadLine, Entry } from './entry.js';
 import { ImportedArrivals, type Section } from './imported-arrivals.js';
 import { openLog } from './open-log.js';
-import { type Fields, isPath, modelOfPath, PRESETS, type Preset, presetOf, USUAL } from './presets.js';
+import { type Fields, modelOfPath, PATHS, PRESETS, type Preset, presetOf, USUAL } from './presets.js';
 import { type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
 
 /** Options of an import. Names of fields replace those of the preset. */
@@ -116,6 +116,8 @@ function namedAfter(out: string, words: readonly string[], taken: readonly strin
 interface Named {
   readonly time: string;
   readonly model: string | undefined;
+  /** True if it holds paths of calls. */
+  readonly isPath: boolean;
   readonly onlyModel: string | undefined;
   readonly took: Fields['took'];
   readonly length: string | undefined;
@@ -169,15 +171,17 @@ class TraceImporter {
     const fields = this.preset ?? (recognized === null ? USUAL : PRESETS[recognized]!);
     await this.times.begin(this.options.timeFormat ?? fields.timeFormat ?? 'auto');
     this.lastNs = null;
-    const named = this.name(log.fields, fields, path);
+    let named: Named | null = null;
     for await (const entries of log.entries) {
       for (const entry of entries) {
         this.lines++;
-        const miss = 'why' in entry ? { why: entry.why, isBad: true } : this.take(entry, named);
+        if ('field' in entry) named ??= this.name(log.fields, fields, path, entries);
+        const miss = 'why' in entry ? { why: entry.why, isBad: true } : this.take(entry, named!);
         if (miss !== null) this.drop(miss, path, entry.line);
       }
       onLines(this.lines);
     }
+    if (named === null) this.name(log.fields, fields, path, []);
   }
 
   /** Everything but the written files. Throws `E_TRACE_VALUE` if too many lines are bad, and if there is no arrival. */
@@ -218,13 +222,24 @@ class TraceImporter {
     return { sources, lines, arrivals: arrivals.count, dropped, models, spanNs, notes: [...this.notes] };
   }
 
-  /** Fields of a log by the options, the preset and what is usual. Throws `E_TRACE_HEADER` if it lacks one. */
-  private name(has: readonly string[], fields: Fields, path: string): Named {
+  /**
+   * Fields of a log by the options, the preset, what is usual, and the values in the first entries. Throws
+   * `E_TRACE_HEADER` if it lacks one.
+   */
+  private name(
+    has: readonly string[],
+    fields: Fields,
+    path: string,
+    first: readonly (Entry | BadLine)[],
+  ): Named {
     const { options } = this;
     const fail = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file: path, line: 1 });
-    const hasField = (name: string) => has.includes(name) || has.includes(name.split('.')[0]!);
+    const some = (name: string, test: (text: string) => boolean) =>
+      first.some((entry) => 'field' in entry && test(entry.field(name) ?? ''));
+    const hasValues = (name: string) => some(name, (text) => text !== '');
+    const hasField = (name: string) => has.includes(name) || hasValues(name);
     const of = (given: string | undefined, usual: readonly string[] = []) => {
-      if (given === undefined) return usual.find(hasField);
+      if (given === undefined) return usual.find(hasValues) ?? usual.find(hasField);
       if (!hasField(given)) throw fail(`has no field ${given}; it has ${has.join(', ')}`);
       return given;
     };
@@ -237,12 +252,15 @@ class TraceImporter {
       throw fail(`has no known field of times: name it with --time; it has ${has.join(', ')}`);
     const isField = options.model !== undefined && hasField(options.model);
     this.modelPattern = isField || options.model === undefined ? null : expression(options.model);
-    const model = of(isField ? options.model : undefined, fields.model);
+    const calls = (text: string) => this.modelPattern?.test(text) ?? modelOfPath(text) !== null;
+    const model =
+      of(isField ? options.model : undefined, fields.model) ?? has.find((name) => some(name, calls));
     if (model === undefined && fields.onlyModel === undefined)
       throw fail(`has no known field of models: name it with --model; it has ${has.join(', ')}`);
+    const isPath = model !== undefined && (PATHS.includes(model) || some(model, calls));
     const { slo } = options;
     const named = {
-      ...{ time, model, onlyModel: fields.onlyModel, took: fields.took },
+      ...{ time, model, isPath, onlyModel: fields.onlyModel, took: fields.took },
       length: of(options.length, fields.length),
       slo: typeof slo === 'number' ? undefined : of(slo, fields.slo),
       class: of(options.class, fields.class),
@@ -250,9 +268,9 @@ class TraceImporter {
     };
     const took = named.took && hasField(named.took.field) ? named.took.field : undefined;
     if (named.slo === undefined) this.hasOneSlo = true;
-    const used = Object.entries({ ...named, took });
-    const words = used.flatMap(([what, field]) =>
-      field === undefined || what === 'onlyModel' ? [] : `${what}: ${field}`,
+    const { time: _, isPath: __, onlyModel: ___, ...rest } = named;
+    const words = Object.entries({ time, ...rest, took }).flatMap(([what, field]) =>
+      field === undefined ? [] : `${what}: ${field}`,
     );
     this.notes.add(`fields: ${words.join(', ')}`);
     return named;
@@ -313,21 +331,21 @@ class TraceImporter {
     return null;
   }
 
-  private modelOf(entry: Entry, { model: field, onlyModel }: Named): string | Miss {
+  private modelOf(entry: Entry, { model: field, isPath, onlyModel }: Named): string | Miss {
     if (field === undefined) return onlyModel!;
     const whole = entry.field(field);
     if (whole === undefined || whole === '') return entry.isSpan ? NO_CALL : bad(field, 'model', whole);
-    const text = isPath(field) && this.modelPattern === null ? whole.split('?')[0]! : whole;
+    const text = isPath && this.modelPattern === null ? whole.split('?')[0]! : whole;
     let name = this.known.get(text);
     if (name === undefined) {
-      name = this.modelIn(text, field);
+      name = this.modelIn(text, isPath);
       if (this.known.size < MOST_KNOWN) this.known.set(text, name);
     }
     return name ?? NO_CALL;
   }
 
-  private modelIn(text: string, field: string): string | null {
-    if (this.modelPattern === null) return isPath(field) ? modelOfPath(text) : text;
+  private modelIn(text: string, isPath: boolean): string | null {
+    if (this.modelPattern === null) return isPath ? modelOfPath(text) : text;
     const match = this.modelPattern.exec(text);
     return match === null ? null : (match[1] ?? match[0]);
   }

@@ -27,7 +27,8 @@ export interface Preset extends Fields {
   readonly sign?: readonly string[];
 }
 
-const PATHS = [
+/** Usual names of fields that hold paths. */
+export const PATHS = [
   'path',
   'request_path',
   'request_uri',
@@ -197,9 +198,4 @@ export function modelOfPath(path: string): string | null {
   } catch {
     return name;
   }
-}
-
-/** True for the name of a field that holds paths. */
-export function isPath(field: string): boolean {
-  return PATHS.includes(field);
 }

@@ -210,6 +210,21 @@ describe('what a log has besides', () => {
     expect(notes).toContain('recognized as kserve');
   });
 
+  it.each([
+    ['of any name', undefined],
+    ['inside an object', undefined],
+    ['of other calls', 'predict/(\\w+)'],
+  ])('finds models in a field of paths: %s', async (kind, model) => {
+    const call = model === undefined ? '/v2/models/a/infer?x=1' : '/predict/a';
+    const lines = ['/healthz', call].map((path) => {
+      const where = kind === 'inside an object' ? { http: { n: 1 }, url: { path } } : { 'target-uri': path };
+      return `${JSON.stringify({ time: '2026-10-12T06:00:01.5Z', level: 'info', ...where })}\n`;
+    });
+    const { models, dropped } = await imported(file('paths.jsonl', lines.join('')), { model });
+    expect(models).toEqual([{ name: 'a', requests: 1 }]);
+    expect(dropped).toEqual([expect.objectContaining({ why: 'no call of a model', count: 1 })]);
+  });
+
   it('reads the numbers of each log in their own unit', async () => {
     const seconds = file('s.csv', 'time,model\n1760248800.5,a\n');
     const milliseconds = file('ms.csv', 'time,model\n1760248801750,b\n');
