@@ -28,7 +28,7 @@ interface CheckArgs extends CiFiles {
 
 /** Reads the flags of a command on a file. Throws `E_USAGE`, and `E_FILE_WRITE` before there is anything to lose. */
 export function readChecks({ file, threshold, junit }: CheckArgs): Checks {
-  const thresholds = threshold.map(parseThreshold);
+  const thresholds = threshold.map((text) => parseThreshold(text));
   checkOutputFlags({ junit }, [file]);
   const percentiles = percentilesOf(thresholds.map(({ metric }) => metric));
   return { thresholds, percentiles, junit };

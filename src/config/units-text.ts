@@ -1,5 +1,5 @@
 import { type ErrorCode, EscapementError } from '../base/errors.js';
-import { GIB, KIB, MIB, NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
+import { GIB, KIB, MIB, TIMES } from '../base/units.js';
 
 /**
  * Converts quantities as people write them (`10ms`, `600/s`, `16MiB`) to canonical units and back. Every reader takes
@@ -8,7 +8,6 @@ import { GIB, KIB, MIB, NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_
  */
 
 const MULTIPLES = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
-const TIMES = { ns: 1, us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S, m: NS_PER_MINUTE, h: NS_PER_HOUR };
 const BINARY = { KiB: KIB, MiB: MIB, GiB: GIB, TiB: 1024 * GIB };
 const SIZES = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, ...BINARY };
 

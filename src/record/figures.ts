@@ -1,6 +1,5 @@
 import type * as z from 'zod';
 import { invariant } from '../base/invariant.js';
-import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
 import { DIMENSIONS, type Dimension } from './dimensions.js';
 import { neverIfNull, offeredMs } from './latency.js';
 import { headlineOf, LATENCY_NAMES, type NamedPercentile, parsePercentile } from './percentiles.js';
@@ -167,16 +166,6 @@ export function gpuHoursOf({
   if (kinds === undefined) return null;
   return (kinds.reduce((sum, { gpus }) => sum + gpus, 0) * durationSeconds) / 3600;
 }
-
-/** Units of a duration. */
-export const MS_PER_UNIT: Readonly<Record<string, number>> = {
-  ns: 1 / NS_PER_MS,
-  us: NS_PER_US / NS_PER_MS,
-  ms: 1,
-  s: NS_PER_S / NS_PER_MS,
-  m: NS_PER_MINUTE / NS_PER_MS,
-  h: NS_PER_HOUR / NS_PER_MS,
-};
 
 function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Figure<RequestFigures> {
   return {

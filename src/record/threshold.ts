@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
 import { candidates, nearest } from '../base/nearest.js';
+import { NS_PER_MS, TIMES } from '../base/units.js';
 import { significant } from '../text/numbers.js';
 import { DIMENSIONS, type Dimension } from './dimensions.js';
 import {
@@ -9,7 +10,6 @@ import {
   figureNames,
   figureOf,
   type MeasuredSummary,
-  MS_PER_UNIT,
   type PartFigure,
   partFigureNames,
   partOf,
@@ -44,6 +44,8 @@ const EXECUTED = Object.values(HEADLINE_PERCENTILES).map((percentile) => `execut
 const EXAMPLES = 'p99, attainment, goodputRps, timeout, class.NAME.attainment or tenant.NAME.goodputRps';
 
 type Operator = '<' | '<=' | '>' | '>=';
+/** Flags whose values are figures with a limit. */
+type LimitFlag = 'threshold' | 'target' | 'tolerance';
 /** Groups: metric, operator, number, unit. */
 const PATTERN =
   /^\s*([A-Za-z](?:[\w.-]*\w)?)\s*(<=|>=|<|>)\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
@@ -54,16 +56,17 @@ const PATTERN =
  * `attainment>=99.9%`), a rate (`goodputRps>550`, `goodputRps>550/s`) or a count, also as a share (`timeout<1%`: of the
  * offered requests). Throws `E_USAGE`.
  */
-export function parseThreshold(text: string): Threshold {
+export function parseThreshold(text: string, flag: LimitFlag = 'threshold'): Threshold {
+  const refuse = refusalOf(flag, text);
   const parts = PATTERN.exec(text);
   if (parts === null)
-    throw usage(text, 'must be FIGURE, one of < <= > >=, and a number with its unit, e.g. p99<100ms');
+    throw refuse('must be FIGURE, one of < <= > >=, and a number with its unit, e.g. p99<100ms');
   const [, metric, operator, number, suffix] = parts as unknown as [string, string, Operator, string, string];
   const figure = figureOf(metric);
-  if (figure === null) throw usage(text, unknownMetric(metric));
-  const { limit, unit } = limitOf(text, figure.unit, Number(number), suffix);
-  if (!Number.isFinite(limit)) throw usage(text, 'the limit is too large');
-  if (unit === 'share' && limit > 1) throw usage(text, 'a share is at most 100%');
+  if (figure === null) throw refuse(unknownMetric(metric));
+  const { limit, unit } = limitOf(figure.unit, Number(number), suffix, refuse);
+  if (!Number.isFinite(limit)) throw refuse('the limit is too large');
+  if (unit === 'share' && limit > 1) throw refuse('a share is at most 100%');
   return { text, metric, operator, limit, unit };
 }
 
@@ -171,14 +174,14 @@ function unknownMetric(metric: string): string {
 export function refuseUnknownParts(
   thresholds: readonly Threshold[],
   experiments: readonly PartNames[],
-  flag: 'threshold' | 'target',
+  flag: LimitFlag,
 ): void {
   for (const { metric, text } of experiments.length === 0 ? [] : thresholds) {
     const part = partOfFigure(metric);
     if (part === null) continue;
     const known = [...new Set(experiments.flatMap((each) => each[part.dimension]))];
     if (known.includes(part.key)) continue;
-    throw new EscapementError('E_USAGE', unknownPart(part, known), { flag: `--${flag} '${text}'` });
+    throw refusalOf(flag, text)(unknownPart(part, known));
   }
 }
 
@@ -193,23 +196,25 @@ function unknownPart({ dimension, key }: PartFigure, known: readonly string[]): 
 /** Names of the parts of an experiment's runs, by dimension. */
 export type PartNames = Readonly<Record<Dimension, readonly string[]>>;
 
-function limitOf(
-  text: string,
+/** A limit as written, in the unit of its figure or as a share. */
+export function limitOf(
   unit: FigureUnit,
   value: number,
   suffix: string,
+  refuse: ReturnType<typeof refusalOf>,
 ): { limit: number; unit: FigureUnit } {
   if (unit === 'ms') {
-    if (Object.hasOwn(MS_PER_UNIT, suffix)) return { limit: value * MS_PER_UNIT[suffix], unit };
-    throw usage(text, `a latency needs a unit: ${Object.keys(MS_PER_UNIT).join(', ')}`);
+    const ns = Object.entries(TIMES).find(([name]) => name === suffix)?.[1];
+    if (ns !== undefined) return { limit: (value * ns) / NS_PER_MS, unit };
+    throw refuse(`a latency needs a unit: ${Object.keys(TIMES).join(', ')}`);
   }
   if (suffix === '' && unit === 'share' && value > 1 && value <= 100)
-    throw usage(text, `a share is at most 1; did you mean ${value}%?`);
+    throw refuse(`a share is at most 1; did you mean ${value}%?`);
   if (suffix === '') return { limit: value, unit };
   if (suffix === '%' && unit !== 'perSecond' && unit !== 'hours' && unit !== 'price')
     return { limit: value / 100, unit: 'share' };
   if (suffix === '/s' && unit === 'perSecond') return { limit: value, unit };
-  throw usage(text, `this figure cannot have the unit ${suffix}`);
+  throw refuse(`this figure cannot have the unit ${suffix}`);
 }
 
 function format(value: number, unit: FigureUnit): string {
@@ -219,6 +224,7 @@ function format(value: number, unit: FigureUnit): string {
   return unit === 'perSecond' ? `${digits(value)}/s` : String(value);
 }
 
-function usage(text: string, problem: string): EscapementError {
-  return new EscapementError('E_USAGE', problem, { flag: `--threshold '${text}'` });
+/** Errors about a value of a flag. */
+export function refusalOf(flag: LimitFlag, text: string): (problem: string) => EscapementError {
+  return (problem) => new EscapementError('E_USAGE', problem, { flag: `--${flag} '${text}'` });
 }

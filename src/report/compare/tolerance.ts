@@ -1,5 +1,5 @@
-import { EscapementError } from '../../base/errors.js';
-import { type FigureUnit, figureOf, MS_PER_UNIT } from '../../record/figures.js';
+import { figureOf } from '../../record/figures.js';
+import { limitOf, refusalOf } from '../../record/threshold.js';
 import type { Comparison } from './compare.js';
 import { COMPARED, type ComparedFigure } from './figures.js';
 import { differenceText, relativeText, valueText } from './format.js';
@@ -33,19 +33,16 @@ const PATTERN = /^\s*([A-Za-z]\w*)\s*=\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([
  * `attainment=0.001`). Throws `E_USAGE`.
  */
 export function parseTolerance(text: string): Tolerance {
+  const refuse = refusalOf('tolerance', text);
   const parts = PATTERN.exec(text);
   if (parts === null)
-    throw usage(text, 'must be FIGURE=LIMIT with a figure of the whole run, e.g. p99=15% or p99=2ms');
+    throw refuse('must be FIGURE=LIMIT with a figure of the whole run, e.g. p99=15% or p99=2ms');
   const [, figure, number, suffix] = parts as unknown as [string, string, string, string];
   if (!COMPARED.includes(figure))
-    throw usage(text, `unknown figure ${figure}; known figures: ${COMPARED.join(', ')}`);
+    throw refuse(`unknown figure ${figure}; known figures: ${COMPARED.join(', ')}`);
   if (suffix === '%') return { text, figure, limit: Number(number) / 100, relative: true };
-  return {
-    text,
-    figure,
-    limit: Number(number) * factorOf(text, figureOf(figure)!.unit, suffix),
-    relative: false,
-  };
+  const { limit } = limitOf(figureOf(figure)!.unit, Number(number), suffix, refuse);
+  return { text, figure, limit, relative: false };
 }
 
 /** Checks every run but the first against each tolerance. A figure that either run did not measure meets none. */
@@ -85,17 +82,4 @@ function isWithin({ limit, relative }: Tolerance, figure: ComparedFigure, i: num
   if (difference === null) return false;
   const first = figure.values[0] as number;
   return Math.abs(difference) <= (relative ? limit * Math.abs(first) : limit);
-}
-
-function factorOf(text: string, unit: FigureUnit, suffix: string): number {
-  if (unit === 'ms') {
-    if (Object.hasOwn(MS_PER_UNIT, suffix)) return MS_PER_UNIT[suffix]!;
-    throw usage(text, `a latency needs a unit: %, ${Object.keys(MS_PER_UNIT).join(', ')}`);
-  }
-  if (suffix === '' || (suffix === '/s' && unit === 'perSecond')) return 1;
-  throw usage(text, `this figure cannot have the unit ${suffix}`);
-}
-
-function usage(text: string, problem: string): EscapementError {
-  return new EscapementError('E_USAGE', `--tolerance '${text}': ${problem}`);
 }

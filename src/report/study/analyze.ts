@@ -48,7 +48,7 @@ export function failedCells(results: SweepResults): FailedCell[] {
 
 /** Selects points of which every run meets the sweep's thresholds; without thresholds, all do. */
 export function requirementOf({ required = [] }: SweepResults): (point: Point) => boolean {
-  const thresholds = required.map(parseThreshold);
+  const thresholds = required.map((text) => parseThreshold(text));
   return ({ cells }) =>
     thresholds.every((threshold) =>
       cells.every(({ result }) => checkThreshold(threshold, result.summary).ok),

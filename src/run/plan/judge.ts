@@ -1,4 +1,3 @@
-import { EscapementError } from '../../base/errors.js';
 import type { CellResult } from '../../record/results.js';
 import { checkThreshold, coverageOf, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
 import {
@@ -40,12 +39,7 @@ type JudgedRun = Pick<CellResult, 'summary' | 'slices'>;
 
 /** Parses a `--target`, which is a threshold on the mean over the seeds. Throws `E_USAGE`. */
 export function parseTarget(text: string): Threshold {
-  try {
-    return parseThreshold(text);
-  } catch (error) {
-    if (!(error instanceof EscapementError)) throw error;
-    throw new EscapementError(error.code, error.what, { flag: `--target '${text}'` });
-  }
+  return parseThreshold(text, 'target');
 }
 
 /** Figures that are shown besides those of the targets. The limits only say how many digits they have. */

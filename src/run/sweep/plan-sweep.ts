@@ -42,7 +42,7 @@ interface PlannedSweep {
 /** Reads a sweep and checks every cell. Throws errors of the experiment and the flags. */
 export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> {
   const { file, overrides, version } = question;
-  const thresholds = question.required.map(parseThreshold);
+  const thresholds = question.required.map((text) => parseThreshold(text));
   const source = await readExperimentSource(file);
   const { header, cases, bound, placeOf } = await describeSweep(source, question);
   const grid = buildGrid(header.vary, header.seeds);

@@ -4,7 +4,7 @@ import { sweepFixture } from '../fixtures.js';
 
 export const FAILED = 'policy.scheduleAhead=5ms slo=10ms seed=1';
 export const SWEEP = sweepFixture({ seeds: [1], failed: [FAILED] });
-export const THRESHOLDS = ['goodputRps>0', 'executedP99<=10ms', 'p99<1h'].map(parseThreshold);
+export const THRESHOLDS = ['goodputRps>0', 'executedP99<=10ms', 'p99<1h'].map((text) => parseThreshold(text));
 export const CASES = sweepCases(THRESHOLDS, SWEEP);
 
 /** A threshold that is met, with other fields as given. */
