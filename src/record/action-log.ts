@@ -1,68 +1,52 @@
 import { ABORT, type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
-import { type LogColumn, LogFile, type LoggedCluster, placesOf } from './log-columns.js';
+import { column, type LogColumn, LogFile, type LoggedCluster, placesOf } from './log-columns.js';
 
 /**
  * Columns of the action log: the subset of Clockwork's controller telemetry that a simulated worker has, in its order,
  * then the window. Times other than `t` and `action_sent` count from the moment the action was sent.
  */
 export const ACTION_COLUMNS: readonly LogColumn[] = [
-  { name: 't', unit: 'ns', describe: 'when its result reached the controller, since the start of the run' },
-  { name: 'action_id', describe: 'sequence number of the action in the run' },
-  { name: 'action_type', describe: '1 LOAD, 2 INFER, 3 UNLOAD, 4 ABORT' },
-  {
-    name: 'status',
-    describe:
-      '0 ok, 51 LOAD too late, 53 insufficient cache, 54 weights changed during LOAD, ' +
+  column('t', 'when its result reached the controller, since the start of the run', 'ns'),
+  column('action_id', 'sequence number of the action in the run'),
+  column('action_type', '1 LOAD, 2 INFER, 3 UNLOAD, 4 ABORT'),
+  column(
+    'status',
+    '0 ok, 51 LOAD too late, 53 insufficient cache, 54 weights changed during LOAD, ' +
       '81 INFER too late, 82 weights missing, 84 weights changed during INFER, ' +
       '97 aborted, 98 device error, 99 worker lost',
-  },
-  { name: 'worker_id', describe: 'worker machine, from 0' },
-  { name: 'gpu_id', describe: 'GPU within its worker, from 0' },
-  { name: 'model_id', describe: 'index of the model among the models of the run' },
-  {
-    name: 'batch_size',
-    describe:
-      'size of the batch that an INFER ran, which its requests may not fill; 1 of LOAD and UNLOAD, 0 of ABORT',
-  },
-  { name: 'expected_exec_duration', unit: 'ns', describe: 'estimated duration when it was sent' },
-  { name: 'worker_exec_duration', unit: 'ns', describe: 'measured duration; 0 unless status is 0' },
-  { name: 'expected_exec_complete', unit: 'ns', describe: 'expected end, since sent' },
-  { name: 'worker_exec_complete', unit: 'ns', describe: 'measured end, since sent; 0 unless status is 0' },
-  {
-    name: 'worker_gpu_clock',
-    unit: 'ratio',
-    describe:
-      'GPU clock relative to nominal of an INFER, 1 live, where it is not measured; 0 unless status is 0',
-  },
-  {
-    name: 'controller_action_duration',
-    unit: 'ns',
-    describe: 'from sending the action to handling its result',
-  },
-  { name: 'requests_queued', describe: 'requests that waited for the model when the result was handled' },
-  { name: 'copies_loaded', describe: 'GPUs that held the model when the result was handled' },
-  { name: 'action_sent', unit: 'ns', describe: 'when it was sent, since the start of the run' },
-  {
-    name: 'window_earliest',
-    unit: 'ns',
-    describe: 'first moment at which it might start, since sent; below 0 if before',
-  },
-  {
-    name: 'window_latest',
-    unit: 'ns',
-    describe: 'last moment at which it might start, since sent; -1 if without end',
-  },
-  { name: 'worker_exec_begin', unit: 'ns', describe: 'measured begin, since sent; 0 unless status is 0' },
+  ),
+  column('worker_id', 'worker machine, from 0'),
+  column('gpu_id', 'GPU within its worker, from 0'),
+  column('model_id', 'index of the model among the models of the run'),
+  column(
+    'batch_size',
+    'size of the batch that an INFER ran, which its requests may not fill; 1 of LOAD and UNLOAD, 0 of ABORT',
+  ),
+  column('expected_exec_duration', 'estimated duration when it was sent', 'ns'),
+  column('worker_exec_duration', 'measured duration; 0 unless status is 0', 'ns'),
+  column('expected_exec_complete', 'expected end, since sent', 'ns'),
+  column('worker_exec_complete', 'measured end, since sent; 0 unless status is 0', 'ns'),
+  column(
+    'worker_gpu_clock',
+    'GPU clock relative to nominal of an INFER, 1 live, where it is not measured; 0 unless status is 0',
+    'ratio',
+  ),
+  column('controller_action_duration', 'from sending the action to handling its result', 'ns'),
+  column('requests_queued', 'requests that waited for the model when the result was handled'),
+  column('copies_loaded', 'GPUs that held the model when the result was handled'),
+  column('action_sent', 'when it was sent, since the start of the run', 'ns'),
+  column('window_earliest', 'first moment at which it might start, since sent; below 0 if before', 'ns'),
+  column('window_latest', 'last moment at which it might start, since sent; -1 if without end', 'ns'),
+  column('worker_exec_begin', 'measured begin, since sent; 0 unless status is 0', 'ns'),
 ];
 
 /** Extra last column where models take inputs of different lengths. */
-export const PADDED_COLUMN: LogColumn = {
-  name: 'padded_length',
-  describe:
-    'what the inputs of an INFER were padded to, 0 otherwise; only in runs of models that take several lengths',
-};
+export const PADDED_COLUMN = column(
+  'padded_length',
+  'what the inputs of an INFER were padded to, 0 otherwise; only in runs of models that take several lengths',
+);
 
 /** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions; it knows no ABORT. */
 const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {

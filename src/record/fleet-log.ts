@@ -1,16 +1,15 @@
 import type { FleetObserver, GpuState } from '../core/fleet-observer.js';
-import { type LogColumn, LogFile, type LoggedCluster, placesOf } from './log-columns.js';
+import { column, type LogColumn, LogFile, type LoggedCluster, placesOf } from './log-columns.js';
 
 /** Columns of gpus.tsv: one row per change of a GPU's state, in order of time. */
 export const FLEET_COLUMNS: readonly LogColumn[] = [
-  { name: 't', unit: 'ns', describe: 'when, since the start of the run' },
-  { name: 'worker_id', describe: 'worker machine, from 0' },
-  { name: 'gpu_id', describe: 'GPU within its worker, from 0' },
-  {
-    name: 'state',
-    describe:
-      '0 off, 1 ordered and starting: it is paid for from here on, 2 on, 3 draining; off before the first row',
-  },
+  column('t', 'when, since the start of the run', 'ns'),
+  column('worker_id', 'worker machine, from 0'),
+  column('gpu_id', 'GPU within its worker, from 0'),
+  column(
+    'state',
+    '0 off, 1 ordered and starting: it is paid for from here on, 2 on, 3 draining; off before the first row',
+  ),
 ];
 
 /** Logs the states of GPUs. Throws `E_FILE_WRITE`. */

@@ -8,6 +8,10 @@ export interface LogColumn {
   readonly describe: string;
 }
 
+export function column(name: string, describe: string, unit?: LogColumn['unit']): LogColumn {
+  return { name, describe, ...(unit === undefined ? {} : { unit }) };
+}
+
 /** Table of numbers that grows during a run: tab-separated text under a header. Every member throws `E_FILE_WRITE`. */
 export class LogFile extends OutputFile {
   constructor(

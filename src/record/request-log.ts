@@ -12,7 +12,7 @@ import {
   type RequestTable,
 } from '../core/request.js';
 import { CAUSES, type CauseFinder } from './causes.js';
-import { type LogColumn, LogFile } from './log-columns.js';
+import { column, type LogColumn, LogFile } from './log-columns.js';
 
 /**
  * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its analysis scripts
@@ -20,32 +20,25 @@ import { type LogColumn, LogFile } from './log-columns.js';
  * loaded by the time of the answer; ours is the summary's `coldStarts`.
  */
 export const REQUEST_COLUMNS: readonly LogColumn[] = [
-  { name: 't', unit: 'ns', describe: 'when it was answered, since the start of the run' },
-  { name: 'request_id', describe: 'sequence number of the request in the run, from 0' },
-  { name: 'result', describe: '0 executed, 1 error, 4 timeout, 7 rejected, 8 cancelled' },
-  { name: 'user_id', describe: 'function, client or row group that sent it' },
-  { name: 'model_id', describe: 'index of the model among the models of the run' },
-  {
-    name: 'slo_factor',
-    unit: 'ratio',
-    describe: 'SLO divided by the execution time of the model at batch size 1',
-  },
-  { name: 'latency', unit: 'ns', describe: 'from arrival to answer' },
-  { name: 'deadline', unit: 'ns', describe: 'SLO: from arrival to deadline' },
-  { name: 'deadline_met', describe: '1 if executed and answered by the deadline, else 0' },
-  {
-    name: 'arrival_count',
-    describe: 'GPUs that held the model when the request arrived; -1 where a client wrote the log',
-  },
-  {
-    name: 'departure_count',
-    describe: 'GPUs that held the model when it was answered; -1 where a client wrote the log',
-  },
-  {
-    name: 'is_coldstart',
-    describe: '1 if no GPU held the model when the request arrived, else 0; -1 where a client wrote the log',
-  },
-  { name: 'action_id', describe: 'action of the last INFER that it was in; -1 if there was none' },
+  column('t', 'when it was answered, since the start of the run', 'ns'),
+  column('request_id', 'sequence number of the request in the run, from 0'),
+  column('result', '0 executed, 1 error, 4 timeout, 7 rejected, 8 cancelled'),
+  column('user_id', 'function, client or row group that sent it'),
+  column('model_id', 'index of the model among the models of the run'),
+  column('slo_factor', 'SLO divided by the execution time of the model at batch size 1', 'ratio'),
+  column('latency', 'from arrival to answer', 'ns'),
+  column('deadline', 'SLO: from arrival to deadline', 'ns'),
+  column('deadline_met', '1 if executed and answered by the deadline, else 0'),
+  column(
+    'arrival_count',
+    'GPUs that held the model when the request arrived; -1 where a client wrote the log',
+  ),
+  column('departure_count', 'GPUs that held the model when it was answered; -1 where a client wrote the log'),
+  column(
+    'is_coldstart',
+    '1 if no GPU held the model when the request arrived, else 0; -1 where a client wrote the log',
+  ),
+  column('action_id', 'action of the last INFER that it was in; -1 if there was none'),
   {
     name: 'cause',
     describe: `why it was not answered in time: ${CAUSES.map((cause, i) => `${i} ${cause}`).join(', ')}; -1 if it was, and where a client wrote the log`,
@@ -53,22 +46,22 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
 ];
 
 /** Extra column where the experiment declares classes. */
-export const CLASS_COLUMN: LogColumn = {
-  name: 'class_id',
-  describe: 'index of its class among those of the experiment; only where it declares some',
-};
+export const CLASS_COLUMN = column(
+  'class_id',
+  'index of its class among those of the experiment; only where it declares some',
+);
 
 /** Extra column where the experiment declares tenants. */
-export const TENANT_COLUMN: LogColumn = {
-  name: 'tenant_id',
-  describe: 'index of its tenant among those of the experiment; only where it lists some',
-};
+export const TENANT_COLUMN = column(
+  'tenant_id',
+  'index of its tenant among those of the experiment; only where it lists some',
+);
 
 /** Extra last column where models take inputs of different lengths. */
-export const LENGTH_COLUMN: LogColumn = {
-  name: 'length',
-  describe: 'length of its input, 0 if unknown; only in runs of models that take several lengths',
-};
+export const LENGTH_COLUMN = column(
+  'length',
+  'length of its input, 0 if unknown; only in runs of models that take several lengths',
+);
 
 /**
  * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the controller"; 8 is ours. A

@@ -59,8 +59,8 @@ export function keyLabel(key: string): string {
 }
 
 /** Some `key=value` pairs as words: `SLO 10 ms, GPUs 4`; numbers of GPUs of kinds as a fleet, `1 × v100 + 11 × t4`. */
-export function valuesLabel(values: Readonly<Record<string, string>>): string {
+export function valuesLabel(values: Readonly<Record<string, string>>, between = ' '): string {
   const { fleet, others } = takeFleet(values);
-  const parts = Object.entries(others).map(([key, value]) => `${keyLabel(key)} ${valueLabel(value)}`);
+  const parts = Object.entries(others).map(([key, value]) => keyLabel(key) + between + valueLabel(value));
   return [...(fleet === null ? [] : [fleet]), ...parts].join(', ');
 }

@@ -1,6 +1,7 @@
 import type { LatencyCdf } from '../../record/results.js';
 import { formatMs, formatPercent, formatSlo, significant } from '../../text/numbers.js';
-import { type ChartSpec, chart, joined, MUTED, niceTop, seriesEncoding, seriesStyles } from './theme.js';
+import { labelledRule } from './labelled-rule.js';
+import { type ChartSpec, chart, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 
 const WIDTH = 540;
 const HEIGHT = 320;
@@ -81,12 +82,8 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
 
 /** Rule with its label above it, where no line can run: later answers are not in time. */
 function sloRule(sloMs: number, y: object) {
-  const data = { values: [{ ms: sloMs }] };
-  const label = { type: 'text', align: 'left', baseline: 'bottom', x: 5, dy: -4, color: MUTED };
-  return [
-    { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
-    { data, mark: { ...label, text: `SLO ${formatSlo(sloMs)}` }, encoding: { y } },
-  ];
+  const label = { align: 'left', baseline: 'bottom', x: 5, dy: -4, text: `SLO ${formatSlo(sloMs)}` };
+  return labelledRule({ y }, { ms: sloMs }, { strokeDash: [4, 3], strokeWidth: 1.4 }, label);
 }
 
 function rowsOf({ name, cdf }: LatencyLine) {

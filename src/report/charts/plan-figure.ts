@@ -1,5 +1,6 @@
+import { labelledRule } from './labelled-rule.js';
 import { planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
-import { ALERT, type ChartSpec, chart, INK, joined, MUTED, STRONG, WEAK } from './theme.js';
+import { ALERT, type ChartSpec, chart, INK, joined, STRONG, WEAK } from './theme.js';
 import { numberScale } from './x-axis.js';
 
 const WIDTH = 560;
@@ -108,22 +109,15 @@ export function planFigure(figure: PlanFigure): ChartSpec {
 
 /** Rule with its label on the side of the values that meet, which are further right. */
 function limitRule(at: number, { limitLabel: text, atLeast }: PlanFigure, y: object) {
-  const data = { values: [{ y: at }] };
   const side = atLeast ? { baseline: 'bottom', dy: -4 } : { baseline: 'top', dy: 5 };
-  const label = { type: 'text', align: 'left', x: 4, ...side, color: MUTED, text };
-  return [
-    { data, mark: { type: 'rule', strokeDash: [5, 3], color: INK, strokeWidth: 1.4 }, encoding: { y } },
-    { data, mark: label, encoding: { y } },
-  ];
+  const rule = { strokeDash: [5, 3], color: INK, strokeWidth: 1.4 };
+  return labelledRule({ y }, { y: at }, rule, { align: 'left', x: 4, ...side, text });
 }
 
 function answerRule({ x: at, label }: { x: number; label: string }, x: object) {
-  const data = { values: [{ x: at }] };
-  return [
-    { data, mark: { type: 'rule', color: WEAK, strokeWidth: 8, opacity: 0.45 }, encoding: { x } },
-    // Above the plot, where nothing can cross it.
-    { data, mark: { type: 'text', baseline: 'bottom', y: -4, color: STRONG, text: label }, encoding: { x } },
-  ];
+  // Above the plot, where nothing can cross it.
+  const above = { baseline: 'bottom', y: -4, color: STRONG, text: label };
+  return labelledRule({ x }, { x: at }, { color: WEAK, strokeWidth: 8, opacity: 0.45 }, above);
 }
 
 function frontierLine(steps: readonly object[], encoding: object) {

@@ -6,7 +6,8 @@ import type { AxisValue } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
-import { type ChartSpec, chart, INK, joined, MUTED, niceTop, seriesEncoding, seriesStyles } from './theme.js';
+import { labelledRule } from './labelled-rule.js';
+import { type ChartSpec, chart, INK, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
 
 /** Size of the one panel of goodput, and of those of groups, px. */
@@ -204,22 +205,14 @@ function rowsOf(slice: Slice, measure: Measure, numbers: AcrossNumbers | null) {
 }
 
 function ruleLayers({ at, text }: { at: number; text: string }, y: object) {
-  const data = { values: [{ value: at }] };
-  const label = { type: 'text', align: 'left', baseline: 'bottom', x: 4, dy: -11, color: MUTED, text };
-  return [
-    { data, mark: { type: 'rule', strokeDash: [1, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
-    { data, mark: label, encoding: { y } },
-  ];
+  const label = { align: 'left', baseline: 'bottom', x: 4, dy: -11, text };
+  return labelledRule({ y }, { value: at }, { strokeDash: [1, 3], strokeWidth: 1.4 }, label);
 }
 
 function defaultRule(value: AxisValue, x: object) {
-  const data = { values: [{ x: value.at }] };
   // Above the plot, where no line can cross it.
-  const label = { type: 'text', baseline: 'bottom', y: -4, color: MUTED, text: `default: ${value.label}` };
-  return [
-    { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED }, encoding: { x } },
-    { data, mark: label, encoding: { x } },
-  ];
+  const label = { baseline: 'bottom', y: -4, text: `default: ${value.label}` };
+  return labelledRule({ x }, { x: value.at }, { strokeDash: [4, 3] }, label);
 }
 
 function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {

@@ -1,7 +1,7 @@
 import type { MeasuredSummary } from '../../record/figures.js';
 import { notesOn } from '../../record/policy-notes.js';
 import { capital } from '../../text/words.js';
-import type { Block } from '../document.js';
+import type { Block, Section } from '../document.js';
 
 /** Instructions to repeat it: the command, and the experiment as written. */
 export function experimentToRun(experiment: string, command: string): Block[] {
@@ -12,6 +12,12 @@ export function experimentToRun(experiment: string, command: string): Block[] {
     { code: command },
     { code: experiment },
   ];
+}
+
+/** Beginning of the page of a comparison: what misleads, and what the policies of these runs do not support. */
+export function cautions(warnings: readonly string[], summaries: readonly MeasuredSummary[]): Section {
+  const alerts = warnings.map((text) => ({ text, tone: 'alert' as const }));
+  return { title: '', only: 'page', blocks: [...alerts, ...policyNotes(summaries)] };
 }
 
 /** Requested settings that the policies of these runs do not support, a line each. */

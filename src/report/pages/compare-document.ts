@@ -6,7 +6,7 @@ import { differenceText, relativeText, valueText } from '../compare/format.js';
 import type { Document, Table } from '../document.js';
 import { fleetAnswer, fleetSections } from '../fleet-text.js';
 import { runName } from '../run-kind.js';
-import { policyNotes } from './blocks.js';
+import { cautions } from './blocks.js';
 
 /** Runs side by side. `summaries`: of the runs. */
 export function compareDocument(comparison: Comparison, summaries: readonly MeasuredSummary[]): Document {
@@ -21,11 +21,7 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
       (line) => line !== '',
     ),
     sections: [
-      {
-        title: '',
-        only: 'page',
-        blocks: [...warnings.map((text) => ({ text, tone: 'alert' as const })), ...policyNotes(summaries)],
-      },
+      cautions(warnings, summaries),
       ...fleetSections(fleets),
       { title: 'Charts', blocks: [{ charts: true }] },
       { title: 'Runs', blocks: [{ table: runsTable(runs) }] },

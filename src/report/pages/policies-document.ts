@@ -8,7 +8,7 @@ import { quoted, sweepCommand } from '../reproduce.js';
 import { senderSections } from '../senders.js';
 import { percentWithInterval } from '../statistics.js';
 import { placeCell } from '../study/axes.js';
-import { policyNotes } from './blocks.js';
+import { cautions } from './blocks.js';
 
 /** Policies over a matrix of conditions: a row per policy, one per cell, and the commands that repeat it. */
 export function policiesDocument(comparison: PolicyComparison): Document {
@@ -25,11 +25,7 @@ export function policiesDocument(comparison: PolicyComparison): Document {
       capital(certaintyOf(comparison)),
     ],
     sections: [
-      {
-        title: '',
-        only: 'page',
-        blocks: [...warnings.map((text) => ({ text, tone: 'alert' as const })), ...policyNotes(summaries)],
-      },
+      cautions(warnings, summaries),
       { title: 'Every cell', blocks: [{ table: cellsTable(comparison) }] },
       { title: 'All cells', blocks: [{ table: overviewTable(comparison) }] },
       ...senderSections(

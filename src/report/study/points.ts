@@ -208,8 +208,8 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[], hasGoodp
   };
 }
 
-/** Mean over repetitions. */
-function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null {
+/** Mean over repetitions; null if their GPUs have no prices. */
+export function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null {
   const costs = summaries.flatMap(({ cost }) => cost ?? []);
   if (costs.length < summaries.length) return null;
   const perMillion = costs.flatMap(({ perMillionInTime }) => perMillionInTime ?? []);

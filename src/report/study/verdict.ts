@@ -1,10 +1,9 @@
 import type { FinishedCell, SweepResults } from '../../record/results.js';
 import { formatPercent, formatRate, round3 } from '../../text/numbers.js';
 import { capital, listed, plural } from '../../text/words.js';
-import { takeFleet } from '../fleet-label.js';
 import { fleetAnswer } from '../fleet-text.js';
 import { FLEET_TARGET } from '../fleets.js';
-import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
+import { keyLabel, valuesLabel } from '../quantity.js';
 import { setFlags } from '../reproduce.js';
 import { ONE_SAMPLE } from '../statistics.js';
 import {
@@ -72,7 +71,7 @@ export function verdict(results: SweepResults): Verdict {
     ({ default: usual }) => JSON.stringify(usual?.choice) === JSON.stringify(choice),
   );
   return {
-    title: `${isDefault ? 'Keep' : 'Deploy'} ${assignment(choice)}`,
+    title: `${isDefault ? 'Keep' : 'Deploy'} ${valuesLabel(choice, ' = ')}`,
     lines: [
       ...(common === null ? [] : [everywhere(common.worstShare, recommendations)]),
       ...(missed.length === 0
@@ -140,12 +139,6 @@ function certaintyLine(results: SweepResults): string {
     return `${ONE_SAMPLE}; ±: 95 % confidence over its time slices`;
   const { length } = results.seeds;
   return length === 1 ? 'one seed: no confidence intervals' : `±: 95 % confidence over ${length} seeds`;
-}
-
-function assignment(choice: Readonly<Record<string, string>>): string {
-  const { fleet, others } = takeFleet(choice);
-  const parts = Object.entries(others).map(([key, value]) => `${keyLabel(key)} = ${valueLabel(value)}`);
-  return [...(fleet === null ? [] : [fleet]), ...parts].join(', ');
 }
 
 /** Everything chosen for the cell: also keys with one value in this sweep, shared settings, and the policy. */

@@ -11,6 +11,7 @@ import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import type { Threshold } from '../../record/threshold.js';
 import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
+import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
 import { CellStore } from '../sweep/cell-store.js';
 import { buildGrid, cellOverrides } from '../sweep/grid.js';
@@ -196,8 +197,10 @@ export class Prober {
     const figures = targets.map((target) => judge(target, results));
     const unreachable = this.means.reach.beyondRates(results);
     const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
+    const cost = costOf(results.map(({ summary }) => summary));
     return {
-      ...{ value, meets: worstVerdict(figures), figures, attainment, ...costOf(results) },
+      ...{ value, meets: worstVerdict(figures), figures, attainment },
+      ...(cost === null ? {} : { costPerHour: cost.perHour, costPerMillion: cost.perMillionInTime }),
       ...{ details: detailsOf(results), cells },
       ...(isOneSample(results) ? { isOneSample: true } : {}),
       ...overRate(results),
@@ -271,15 +274,4 @@ export function openPlanStore(outDir: string | undefined, reuse: boolean): CellS
     throw cannotWrite(outDir, error);
   }
   return new CellStore(outDir, reuse);
-}
-
-/** Cost on clusters whose GPUs have prices. */
-function costOf(results: readonly CellResult[]): Pick<Tried, 'costPerHour' | 'costPerMillion'> {
-  const costs = results.flatMap(({ summary }) => summary.cost ?? []);
-  if (costs.length < results.length) return {};
-  const perMillion = costs.flatMap(({ perMillionInTime }) => perMillionInTime ?? []);
-  return {
-    costPerHour: meanOf(costs.map(({ perHour }) => perHour)),
-    costPerMillion: perMillion.length < costs.length ? null : meanOf(perMillion),
-  };
 }
