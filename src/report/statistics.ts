@@ -242,6 +242,8 @@ interface IntervalFormat {
   readonly mean: (value: number) => string;
   readonly half: (value: number) => string;
   readonly end: (value: number) => string;
+  /** With the space before it; absent: none, or in `mean`. */
+  readonly unit?: string;
 }
 
 /**
@@ -249,14 +251,15 @@ interface IntervalFormat {
  * agree, from which no precision follows.
  */
 export function intervalText({ mean, low, high, over }: Estimate, format: IntervalFormat): string {
-  if (over === null || low === high) return format.mean(mean);
+  const { unit = '' } = format;
+  if (over === null || low === high) return format.mean(mean) + unit;
   const [above, below] = [high - mean, mean - low].map((half) => {
     const text = format.half(half);
     // A value that rounds to 0 is not nothing.
     return half > 0 && Number(text) === 0 ? `<${text.replace(/0$/, '1')}` : text;
   });
-  if (above === below) return `${format.mean(mean)} ± ${above}`;
-  return `${format.mean(mean)} (${format.end(low)} to ${format.end(high)})`;
+  if (above === below) return `${format.mean(mean)} ± ${above}${unit}`;
+  return `${format.mean(mean)}${unit} (${format.end(low)} to ${format.end(high)})`;
 }
 
 /** A rate with half the width of its confidence interval: `480 ± 2.1`; `–` if there is nothing to measure. */
@@ -271,16 +274,16 @@ export function withInterval(figure: Estimate | null): string {
   });
 }
 
-/** A share as a percentage: `94.2 ± 0.3 %`; `–` if there is nothing to measure. */
+/** A share as a percentage: `94.2 ± 0.3 %`, `98.6 % (93.2 to 100.0)`; `–` if there is nothing to measure. */
 export function shareWithInterval(figure: Estimate | null): string {
   if (figure === null || figure.over === null) return formatPercent(figure?.mean ?? null);
-  return `${percentWithInterval(figure)} %`;
+  return percentWithInterval(figure, ' %');
 }
 
-/** A share as a percentage without the sign: `94.2 ± 0.3`. */
-export function percentWithInterval(figure: Estimate): string {
+/** A share as a percentage, by default without the sign: `94.2 ± 0.3`. */
+export function percentWithInterval(figure: Estimate, unit = ''): string {
   const half = (value: number) => (value * 100).toFixed(1);
-  return intervalText(clipped(figure, 1), { mean: formatPercentCell, end: formatPercentCell, half });
+  return intervalText(clipped(figure, 1), { mean: formatPercentCell, end: formatPercentCell, half, unit });
 }
 
 /** `values` must not be empty. */

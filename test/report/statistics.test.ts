@@ -13,6 +13,7 @@ import {
   influencesOf,
   marginBetween,
   percentWithInterval,
+  shareWithInterval,
   slicedFigure,
   studentT95,
   studentTail,
@@ -195,6 +196,8 @@ describe('intervals for people', () => {
     expect(percentWithInterval(interval(0.942, 0.939, 0.945))).toBe('94.2 ± 0.3');
     expect(percentWithInterval(interval(0.986, 0.932, 1.04))).toBe('98.6 (93.2 to 100.0)');
     expect(percentWithInterval(estimate([0.5]))).toBe('50.0');
+    expect(shareWithInterval(interval(0.942, 0.939, 0.945))).toBe('94.2 ± 0.3 %');
+    expect(shareWithInterval(interval(0.986, 0.932, 1.04))).toBe('98.6 % (93.2 to 100.0)');
     expect(withInterval(interval(480, 477.9, 482.1))).toBe('480 ± 2.1');
     expect(withInterval(interval(480, 480, 480))).toBe('480');
     expect(withInterval(interval(1.8, -1.8, 5.4))).toBe('1.8 (0 to 5.4)');

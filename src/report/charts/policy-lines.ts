@@ -1,6 +1,6 @@
 import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf } from '../policies/layout.js';
-import { percentWithInterval } from '../statistics.js';
+import { shareWithInterval } from '../statistics.js';
 import {
   columnLabels,
   GAP,
@@ -95,7 +95,7 @@ function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
           high: Math.min(Math.max(1, result.share.mean), result.share.high) * 100,
           policy: name,
           ours: i === ours,
-          note: `${name}: ${percentWithInterval(result.share)} %, ${cell.label}`,
+          note: `${name}: ${shareWithInterval(result.share)}, ${cell.label}`,
         },
       ];
     }),

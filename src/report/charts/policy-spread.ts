@@ -1,6 +1,6 @@
 import { formatPercentCell } from '../../text/numbers.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { percentWithInterval } from '../statistics.js';
+import { shareWithInterval } from '../statistics.js';
 import { policyStyles, ROW_WIDTH, SMALL } from './small-multiples.js';
 import { type ChartSpec, chart, GRID, INK, NAMES_AXIS } from './theme.js';
 
@@ -17,7 +17,7 @@ export function policySpread(comparison: PolicyComparison, subtitle: string): Ch
   const ticks = cells.flatMap(({ label, results }) =>
     results.flatMap((result, i) => {
       if (result === null) return [];
-      const note = `${names[i]}: ${percentWithInterval(result.share)} %, ${label}`;
+      const note = `${names[i]}: ${shareWithInterval(result.share)}, ${label}`;
       return [{ policy: names[i], share: result.share.mean * 100, color: styles[i]!.color, note }];
     }),
   );
