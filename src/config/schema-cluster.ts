@@ -233,7 +233,7 @@ const clusterSection = section({
     .array(failure)
     .prefault([])
     .describe(
-      'GPUs that fail in simulations: all that they were sent is lost, and they come back without weights.',
+      'Simulated GPUs that fail: all that they were sent is lost, and they come back without weights.',
     ),
 });
 

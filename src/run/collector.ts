@@ -1,6 +1,6 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { noteOnKinds } from '../config/create-policy.js';
-import type { ClusterConfig, Experiment } from '../config/experiment.js';
+import { areSimulated, type ClusterConfig, type Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import type { GpuKindConfig } from '../config/schema-cluster.js';
@@ -102,7 +102,7 @@ export class Collector {
     const tuned = recorder.tunedSeries;
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
-    const clocks = kind === 'live' ? [] : clockEvents(experiment.cluster);
+    const clocks = kind === 'live' && !areSimulated(experiment) ? [] : clockEvents(experiment.cluster);
     const failed = this.failures.map(failureEvent);
     const events = [...this.events, ...clocks, ...failed, ...(fleet?.events ?? [])];
     return {

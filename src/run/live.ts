@@ -2,12 +2,14 @@ import { join, resolve } from 'node:path';
 import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
-import type { Experiment } from '../config/experiment.js';
-import { LocalLink } from '../live/controller/link/worker-link.js';
+import { areSimulated, type Experiment } from '../config/experiment.js';
+import { scalerEntryOf } from '../config/schema-policy.js';
+import { GPU_OFF, GPU_ON, GPU_STARTING, type GpuState } from '../core/fleet-observer.js';
+import { FailingLink, PLANNED } from '../live/controller/link/failing-link.js';
+import { LocalLink, type WorkerLink } from '../live/controller/link/worker-link.js';
 import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { RecordingEvents } from '../live/recording/server-recorder.js';
-import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
-import type { Machine } from '../live/worker/machine.js';
+import { type LocalMachine, type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import { generatorFigures, play } from '../load/player.js';
 import { openServiceTarget } from '../load/service-target.js';
 import { Histogram } from '../record/histogram.js';
@@ -16,6 +18,7 @@ import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
 import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
 import type { Engine, EngineReport, EngineTask } from './engine.js';
+import type { Scaling } from './scaling.js';
 
 interface LiveOptions {
   /** Journal of all input to the core; if the file exists, a number is added to its name. */
@@ -31,7 +34,7 @@ export function live({ journal }: LiveOptions = {}): Engine {
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
   const { experiment, source, observer, outDir, events, begin, watch, onProgress } = task;
-  if (task.scaling !== null) throw simulatedOnly(experiment);
+  refuseSimulatedOnly(experiment);
   const machines = await startAll(await experimentMachines(experiment));
   begin();
   const wakeLateness = new Histogram();
@@ -39,7 +42,8 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   /** Problems of devices, each message once, in order. */
   const problems = new Set<string>();
   let recording: WrittenRecording | null = null;
-  const cluster = await startCluster(settingsOf(experiment, machines), (assembly) => ({
+  const links = linksOf(experiment, machines, task.scaling);
+  const cluster = await startCluster(settingsOf(experiment, links), (assembly) => ({
     result: {
       run: observer,
       events: { wokeLate: (lateNs: number) => wakeLateness.record(lateNs) },
@@ -48,6 +52,8 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
     problems: {
       events: {
         gpuDown: (gpu: number, reason: string) => {
+          // The results have those of the plan anyway.
+          if (reason === PLANNED) return;
           const text = `GPU ${gpu} was lost: ${reason}`;
           problems.add(text);
           events.push({ atSeconds: assembly.clock.nowNs() / NS_PER_S, kind: 'GPU lost', text });
@@ -96,18 +102,58 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   }
 }
 
-/** Error for an experiment whose GPUs come and go. */
-function simulatedOnly({ scaler, cluster, file }: Experiment): EscapementError {
-  const isFailing = cluster.failures.length > 0;
-  const what = isFailing
-    ? 'are simulated only: leave them out here, e.g. --set cluster.failures=[]'
-    : `${scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
-  const key = isFailing ? 'cluster.failures' : 'scaler.kind';
-  return new EscapementError('E_CONFIG_VALUE', what, { file, key });
+/** Throws `E_CONFIG_VALUE` for a scaler, and for failures of GPUs that are not simulated. */
+function refuseSimulatedOnly(experiment: Experiment): void {
+  const { scaler, cluster, file } = experiment;
+  if (scalerEntryOf(scaler) !== null) {
+    const what = `${scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'scaler.kind' });
+  }
+  if (cluster.failures.length === 0 || areSimulated(experiment)) return;
+  const what = 'needs simulated GPUs: write live.device=simulated, or leave it out with cluster.failures=[]';
+  throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'cluster.failures' });
+}
+
+/** Links to the machines, one per kind of GPU; simulated GPUs fail and change their clocks as in a simulation. */
+function linksOf(
+  experiment: Experiment,
+  machines: readonly LocalMachine[],
+  scaling: Scaling | null,
+): WorkerLink[] {
+  if (!areSimulated(experiment)) return machines.map((machine) => new LocalLink(machine));
+  const { gpus, gpuClock } = experiment.cluster;
+  const { failures = [], observers = [] } = scaling?.fleet ?? {};
+  const tell = (gpu: number, state: GpuState, nowNs: number) => {
+    for (const observer of observers) observer.gpuChanged?.(gpu, state, nowNs);
+  };
+  for (let gpu = 0; gpu < gpus; gpu++) tell(gpu, GPU_ON, 0);
+  let next = 0;
+  return machines.map((machine) => {
+    const first = next;
+    next += machine.description.gpus.length;
+    return new FailingLink(machine, {
+      failures: failures.flatMap((one) =>
+        one.gpu >= first && one.gpu < next ? { ...one, gpu: one.gpu - first } : [],
+      ),
+      clocks: gpuClock.flatMap((change) =>
+        [...machine.description.gpus.keys()].flatMap((gpu) =>
+          change.gpu < 0 || change.gpu === first + gpu ? { ...change, gpu } : [],
+        ),
+      ),
+      failed: ({ gpu, isBilled }, nowNs) => {
+        tell(first + gpu, GPU_OFF, nowNs);
+        if (isBilled) tell(first + gpu, GPU_STARTING, nowNs);
+      },
+      returned: ({ gpu, isBilled }, nowNs) => {
+        if (!isBilled) tell(first + gpu, GPU_STARTING, nowNs);
+        tell(first + gpu, GPU_ON, nowNs);
+      },
+    });
+  });
 }
 
 /** Starts all machines; closes those already started if one fails. */
-async function startAll(options: readonly MachineOptions[]): Promise<Machine[]> {
+async function startAll(options: readonly MachineOptions[]): Promise<LocalMachine[]> {
   const started = await Promise.allSettled(options.map((each) => startMachine(each)));
   const machines = started.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
   const failed = started.find(({ status }) => status === 'rejected');
@@ -118,9 +164,8 @@ async function startAll(options: readonly MachineOptions[]): Promise<Machine[]> 
 
 function settingsOf(
   { policy, sloNs, admission, missedWindow, classes, tenants, padding }: Experiment,
-  machines: readonly Machine[],
+  links: readonly WorkerLink[],
 ): ClusterSettings {
-  const links = machines.map((machine) => new LocalLink(machine));
   return { links, policy, sloNs, admission, missedWindow, classes, tenants, padding };
 }
 
