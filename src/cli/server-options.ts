@@ -162,10 +162,7 @@ export const serverFlags = {
       'Send spans of requests to this OpenTelemetry collector, e.g. http://127.0.0.1:4318',
     ),
     'otlp-sample': {
-      ...share(
-        'Share of requests that are traced, of those whose client has not decided',
-        '1%, or what OTEL_TRACES_SAMPLER says',
-      ),
+      ...share('Share traced of requests whose client left it open', '1%, or what OTEL_TRACES_SAMPLER says'),
       implies: 'otlp',
     },
   }),
