@@ -6,13 +6,13 @@ import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec } from '../workload/spec.js';
 import { paddingOf } from './create-policy.js';
-import { readDocument, type SourceDocument } from './document.js';
+import { isSection, readDocument, type SourceDocument } from './document.js';
 import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { refuse } from './fields.js';
 import { checkLengths, finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
-import { applyOverrides } from './overrides.js';
+import { applyOverrides, type OverriddenTree } from './overrides.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
@@ -50,6 +50,7 @@ export async function buildExperiment(
   const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
   const config = validate(experimentSchemaWith(plugins), tree, overridden);
+  checkRead(overridden);
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
@@ -66,13 +67,8 @@ export async function buildExperiment(
   checkSections(config.workload, specs, { class: classes, tenant: tenants.list }, placeOf);
   if (config.cluster.failures.length > 0 && scalerEntryOf(config.scaler) !== null)
     refuse('needs a fixed number of GPUs: leave out the scaler', placeOf(['cluster', 'failures']));
-  checkScale(config.cluster.noise.scale, specs, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
-  if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
-    const what =
-      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal';
-    refuse(what, placeOf(['cluster', 'noise', 'distribution']));
-  }
+  checkNoise(config.cluster.noise, specs, spreads.flat(), placeOf);
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
@@ -111,12 +107,29 @@ export async function buildExperiment(
   };
 }
 
-/** Throws `E_UNKNOWN_MODEL` for a factor of no model. */
-function checkScale(
-  scale: Experiment['cluster']['noise']['scale'],
+/** Throws `E_CONFIG_VALUE` for an override that has no effect: every section has its own value of the key. */
+function checkRead({ tree, originOf, placeOf }: OverriddenTree): void {
+  const sections = [tree.workload].flat().filter(isSection);
+  const unread = Object.keys(tree).find(
+    (key) => originOf([key])?.kind === 'flag' && sections.every((section) => section[key] !== undefined),
+  );
+  if (unread === undefined) return;
+  const own = `workload${sections.length > 1 ? '.0' : ''}.${unread}`;
+  refuse(`has no effect: every section of workload has its own; override ${own}`, placeOf([unread]));
+}
+
+/** Throws `E_UNKNOWN_MODEL` for a factor of no model, and `E_CONFIG_VALUE` for spreads that no profile has. */
+function checkNoise(
+  { scale, distribution }: Experiment['cluster']['noise'],
   models: readonly ModelSpec[],
+  spreads: readonly unknown[],
   placeOf: (path: string[]) => ErrorPlace,
 ): void {
+  if (distribution === 'profile' && spreads.every((spread) => spread === null)) {
+    const what =
+      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal';
+    refuse(what, placeOf(['cluster', 'noise', 'distribution']));
+  }
   const names = models.map(({ name }) => name);
   const unknown = Object.keys(scale).find((name) => !names.includes(name));
   if (unknown === undefined) return;

@@ -124,6 +124,16 @@ describe('a mistake in an override names the override', () => {
     expect((await rejection(load(list, [override]))).message).toBe(message);
   });
 
+  it('an override is refused where every section has a value of its own', async () => {
+    const own = BASE.replace('duration: 20s', 'duration: 20s, slo: 30ms');
+    expect(own).not.toBe(BASE);
+    const error = await rejection(load(own, ['slo=50ms']));
+    expect(error.message).toBe(
+      '--set slo=50ms: has no effect: every section of workload has its own; override workload.slo',
+    );
+    expect((await load(own, ['workload.slo=50ms'])).workloads[0]).toMatchObject({ sloNs: 50e6 });
+  });
+
   it('the last of several overrides of a key is the one that counts', async () => {
     expect((await load(BASE, ['slo=x', 'slo=20ms'])).sloNs).toBe(20e6);
     expect((await rejection(load(BASE, ['slo=20ms', 'slo=x']))).message).toContain('--set slo=x');
