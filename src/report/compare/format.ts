@@ -6,7 +6,7 @@ import type { ComparedFigure } from './figures.js';
 /** Value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` if there was nothing to measure. */
 export function valueText({ unit, values }: ComparedFigure, i: number): string {
   const value = values[i] ?? null;
-  return value === null ? '–' : formatValue(unit, value);
+  return value === null ? '–' : FORMATS[unit](value);
 }
 
 /** Difference of run `i` from the first: `+2.3 ms`, `-1.2 pp` for a share, `=`, or `-1.2 pp ± 0.3` with an interval. */
@@ -16,7 +16,7 @@ export function differenceText({ unit, differences, margins }: ComparedFigure, i
   if (difference === 0) return '=';
   const size = Math.abs(difference);
   const margin = margins[i] ?? null;
-  const text = `${signOf(difference)}${unit === 'share' ? `${hundredths(size)} pp` : formatValue(unit, size)}`;
+  const text = `${signOf(difference)}${unit === 'share' ? `${hundredths(size)} pp` : FORMATS[unit](size)}`;
   if (margin === null) return text;
   return `${text} ± ${unit === 'share' ? hundredths(margin) : formatRate(significant(margin, 2))}`;
 }
@@ -39,22 +39,15 @@ export function changeText(figure: ComparedFigure, i: number): string {
   return `${figure.label} ${valueText(figure, 0)} → ${valueText(figure, i)}${change}`;
 }
 
-function formatValue(unit: FigureUnit, value: number): string {
-  switch (unit) {
-    case 'ms':
-      return formatMs(value);
-    case 'share':
-      return formatPercent(value);
-    case 'count':
-      return formatCount(value);
-    case 'perSecond':
-      return `${formatRate(value)}/s`;
-    case 'hours':
-      return `${round3(value)} h`;
-    case 'price':
-      return priceText(value);
-  }
-}
+/** A value with its unit. */
+const FORMATS: Readonly<Record<FigureUnit, (value: number) => string>> = {
+  ms: formatMs,
+  share: formatPercent,
+  count: formatCount,
+  perSecond: (value) => `${formatRate(value)}/s`,
+  hours: (value) => `${round3(value)} h`,
+  price: priceText,
+};
 
 /** A share times 100. A change may exceed 100 %, and a small one must not be shown as none. */
 function hundredths(share: number): string {
