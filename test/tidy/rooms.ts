@@ -64,8 +64,8 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 2_025,
   bounds: 1_150,
   browser: 130,
-  cli: 5_065,
-  config: 4_731,
+  cli: 5_060,
+  config: 4_730,
   core: 4_535,
   index: 30,
   live: 24_123,
@@ -73,7 +73,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_135,
   policies: 7_590,
   record: 4_870,
-  report: 6_838,
+  report: 6_830,
   run: 6_559,
   scalers: 900,
   serve: 4_060,
@@ -84,7 +84,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 861;
+export const MOST_FILES = 860;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room

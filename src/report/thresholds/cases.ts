@@ -1,5 +1,6 @@
 import type { SweepResults } from '../../record/results.js';
 import { checkThreshold, type Threshold, type ThresholdResult } from '../../record/threshold.js';
+import { plural } from '../../text/words.js';
 
 /** One threshold checked against one run. */
 export interface ThresholdCase extends ThresholdResult {
@@ -18,4 +19,28 @@ export function sweepCases(thresholds: readonly Threshold[], { cells }: SweepRes
       return { run: cell.id, threshold: threshold.text, ok: false, actual: null, measured: 'failed', error };
     }),
   );
+}
+
+/**
+ * A line for each threshold: `✓ p99<100ms: 94 ms`. With several runs, the number that meet it, and a line for each that
+ * does not: `✗ p99<100ms: 102 ms with slo=100ms seed=1`.
+ */
+export function thresholdLines(cases: readonly ThresholdCase[]): string[] {
+  const thresholds = [...new Set(cases.map(({ threshold }) => threshold))];
+  return thresholds.flatMap((wanted) => {
+    const own = cases.filter(({ threshold }) => threshold === wanted);
+    if (own.every(({ run }) => run === '')) return own.map(lineOf);
+    const missing = own.filter(({ ok }) => !ok);
+    if (missing.length === 0) return [`✓ ${wanted}: in all ${own.length} runs`];
+    return [
+      `✗ ${wanted}: missed in ${missing.length} of ${plural(own.length, 'run')}`,
+      ...missing.map(lineOf),
+    ];
+  });
+}
+
+/** One line: the result of a threshold for a run. */
+function lineOf({ threshold, ok, measured, run, error }: ThresholdCase): string {
+  const at = run === '' ? '' : ` with ${run}`;
+  return `${ok ? '✓' : '✗'} ${threshold}: ${error === undefined ? measured : `failed (${error})`}${at}`;
 }

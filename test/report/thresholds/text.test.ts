@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { thresholdLines } from '../../../src/report/thresholds/text.js';
+import { thresholdLines } from '../../../src/report/thresholds/cases.js';
 import { one } from './fixtures.js';
 
 describe('thresholds in a terminal', () => {
