@@ -111,6 +111,7 @@ export function guarded(
   return {
     name: policy.name,
     takesBack: policy.takesBack === true,
+    wakesWhenDue: policy.wakesWhenDue === true,
     get tuned() {
       return policy.tuned ?? {};
     },

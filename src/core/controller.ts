@@ -204,13 +204,13 @@ export class Controller {
     this.expiry.advance(nowNs);
     if (this.slots.retiring > 0) this.clearSlots(nowNs);
     this.policy.schedule(nowNs);
+    // Within the step, so that a replay, which asks for no wake-ups, forgets the same.
+    if (this.policy.wakesWhenDue !== true) this.expiry.dropAnswered();
   }
 
   /** Time of the next `step` if nothing arrives first; Infinity: not needed. */
   nextWakeNs(nowNs: number): number {
-    const { policy, expiry, cluster } = this;
-    const dueNs = expiry.nextNs(policy.wakesWhenDue === true);
-    return Math.min(dueNs, cluster.bars.nextEndNs, policy.nextWakeNs(nowNs));
+    return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
   }
 
   private admit(slot: number, nowNs: number): void {

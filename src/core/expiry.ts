@@ -16,10 +16,14 @@ export class Expiry {
     private readonly giveUp: (slot: number, nowNs: number) => void,
   ) {}
 
-  /** Due time of the first request that waits; with `all` that of any request, even of one answered since. */
-  nextNs(all: boolean): number {
-    if (!all) this.due.dropAnswered(this.requests);
+  /** Next due time of any request, even of one answered since. */
+  get nextNs(): number {
     return this.due.topNs;
+  }
+
+  /** Forgets due times at the front of requests that wait no longer. */
+  dropAnswered(): void {
+    this.due.dropAnswered(this.requests);
   }
 
   /** Adds a waiting request; its `dueNs` is filled in. */

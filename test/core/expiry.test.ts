@@ -31,7 +31,7 @@ describe('requests without a due time', () => {
 
   it('wait as long as it takes while a GPU may serve their model', () => {
     wait(0, 0, 10);
-    expect(expiry.nextNs(false)).toBe(Number.POSITIVE_INFINITY);
+    expect(expiry.nextNs).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('wait only as long as their SLO once none may, also those from before', () => {
