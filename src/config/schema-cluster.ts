@@ -194,6 +194,11 @@ const failure = z.union([
     at: duration('Time of the failure.'),
     gpu: whole('GPU, counted from 0.', 0),
     for: durationOrForever('Time until it is back, e.g. 2m; forever: it stays away.'),
+    slowdown: z
+      .number()
+      .min(1)
+      .exactOptional()
+      .describe('It is not gone, but INFERs that start meanwhile take so many times as long.'),
     billed: isBilled,
   }),
   section({
@@ -274,10 +279,11 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     overheadNs: cluster.overhead,
     abortNs: cluster.abort,
     /** Sorted by time; gpu −1 means all. */
-    gpuClock: cluster.gpuClock
-      .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
-      .sort((left, right) => left.atNs - right.atNs),
-    failures: cluster.failures.map(failing),
+    gpuClock: [
+      ...cluster.gpuClock.map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor })),
+      ...cluster.failures.flatMap((failure) => slowed(failure, cluster.gpuClock)),
+    ].sort((left, right) => left.atNs - right.atNs),
+    failures: cluster.failures.flatMap(failing),
     /** Sorted by time, each with all conditions in force from then on. */
     changes: resolveChanges(cluster),
   };
@@ -285,10 +291,31 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
 
 type Cluster = z.output<typeof clusterSection>;
 
-function failing({ billed: isBilled, ...failure }: Cluster['failures'][number]): FailureSpec {
-  return 'rate' in failure
-    ? { perNs: failure.rate / NS_PER_S, repairNs: failure.repair, isBilled }
-    : { atNs: failure.at, gpu: failure.gpu, forNs: failure.for, isBilled };
+type Failure = Cluster['failures'][number];
+
+/** Clock changes of a GPU that is slow for a while, and then has the clock again that `gpuClock` gives it. */
+function slowed(failure: Failure, clocks: Cluster['gpuClock']) {
+  if (!('slowdown' in failure) || failure.slowdown === undefined) return [];
+  const { at, gpu, slowdown } = failure;
+  const untilNs = at + failure.for;
+  const own = clocks.filter((change) => change.gpu === undefined || change.gpu === gpu);
+  const clockAt = (ns: number) =>
+    own.filter((change) => change.at <= ns).sort((a, b) => b.at - a.at)[0]?.factor ?? 1;
+  const back = untilNs < Number.POSITIVE_INFINITY ? [{ atNs: untilNs, gpu, factor: clockAt(untilNs) }] : [];
+  const within = own.filter((change) => change.at > at && change.at < untilNs);
+  return [
+    ...[{ at, factor: clockAt(at) }, ...within].map((change) => ({
+      ...{ atNs: change.at, gpu, factor: change.factor / slowdown },
+    })),
+    ...back,
+  ];
+}
+
+function failing(failure: Failure): FailureSpec[] {
+  const isBilled = failure.billed;
+  if ('rate' in failure) return [{ perNs: failure.rate / NS_PER_S, repairNs: failure.repair, isBilled }];
+  if (failure.slowdown !== undefined) return [];
+  return [{ atNs: failure.at, gpu: failure.gpu, forNs: failure.for, isBilled }];
 }
 
 /** Each change with all conditions in force from then on. */

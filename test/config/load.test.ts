@@ -108,6 +108,8 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]
   failures:
     - { at: 2s, gpu: 1, for: 3s, billed: false }
+    - { at: 6s, gpu: 0, for: forever, slowdown: 4 }
+    - { at: 9s, gpu: 2, for: 2s, slowdown: 2 }
     - { rate: 36/h, repair: 10s }
   changes:
     - { at: 9s, noise: { exec: 5% } }
@@ -127,7 +129,12 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       noise: { distribution: 'normal', ...noise, profile: 0.15, scale: { '1': 1.1 } },
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
+        { atNs: 6e9, gpu: 0, factor: 0.9 / 4 },
+        { atNs: 9e9, gpu: 2, factor: 0.9 / 2 },
         { atNs: 10e9, gpu: 2, factor: 0.8 },
+        // Slow still, by its new clock, which it has alone at the end.
+        { atNs: 10e9, gpu: 2, factor: 0.8 / 2 },
+        { atNs: 11e9, gpu: 2, factor: 0.8 },
       ],
       failures: [
         { atNs: 2e9, gpu: 1, forNs: 3e9, isBilled: false },

@@ -31,11 +31,12 @@ it('does not count as idle while it is gone', async () => {
   expect(half.gpu?.execUtilization).toBeGreaterThan(1.5 * (whole.gpu?.execUtilization as number));
 });
 
-it('is an event of the run', async () => {
-  const clock = '2, gpuClock: [{ at: 4s, gpu: 0, factor: 0.5 }]';
-  const { events, fleet, summary } = await simulate(await experiment('{ at: 2s, gpu: 1, for: 5s }', clock));
-  expect(events).toContainEqual({ atSeconds: 4, kind: 'clock', text: 'clock of GPU 0 × 0.5' });
+it('is an event of the run, which ends as a slow one does not', async () => {
+  const { events, fleet, summary } = await simulate(
+    await experiment('{ at: 2s, gpu: 1, for: 5s }, { at: 3s, gpu: 0, for: 1s, slowdown: 9 }'),
+  );
   expect(events).toContainEqual({ atSeconds: 2, kind: 'GPU lost', text: 'GPU 1 is gone until 7 s' });
+  expect(events).toContainEqual({ atSeconds: 4, kind: 'clock', text: 'clock of GPU 0 × 1' });
   expect(fleet?.steps.map(({ on }) => on[0])).toEqual([2, 1, 2]);
   expect(summary.scaling).toBeUndefined();
 });

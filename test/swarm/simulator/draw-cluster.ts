@@ -54,6 +54,7 @@ function failure(draw: Draw, gpus: number, lengthNs: number): Section {
   return {
     ...{ at: ns(draw.skewed(1, lengthNs)), gpu: draw.int(0, gpus - 1), billed },
     for: draw.chance(0.2) ? 'forever' : away,
+    ...draw.maybe(0.3, 'slowdown', () => Number(draw.real(1, 20).toFixed(1))),
   };
 }
 
