@@ -107,7 +107,7 @@ export async function buildExperiment(
   };
 }
 
-/** Throws `E_CONFIG_VALUE` for an override that has no effect: every section has its own value of the key. */
+/** Throws `E_CONFIG_VALUE` for an override that reaches no request: every section has its own value of the key. */
 function checkRead({ tree, originOf, placeOf }: OverriddenTree): void {
   const sections = [tree.workload].flat().filter(isSection);
   const unread = Object.keys(tree).find(
@@ -115,7 +115,7 @@ function checkRead({ tree, originOf, placeOf }: OverriddenTree): void {
   );
   if (unread === undefined) return;
   const own = `workload${sections.length > 1 ? '.0' : ''}.${unread}`;
-  refuse(`has no effect: every section of workload has its own; override ${own}`, placeOf([unread]));
+  refuse(`reaches no request: every section of workload has its own; override ${own}`, placeOf([unread]));
 }
 
 /** Throws `E_UNKNOWN_MODEL` for a factor of no model, and `E_CONFIG_VALUE` for spreads that no profile has. */

@@ -43,7 +43,7 @@ describe('runs as they are', () => {
     ['several workers', ['cluster.gpus=4', 'cluster.workers=2']],
     ['GPU clocks that change', ['cluster.gpuClock=[{ at: 500ms, gpu: 0, factor: 0.7 }]']],
     ['admission by prediction', ['admission=predict']],
-    ['overload', ['workload.0.rate=2000/s', 'slo=10ms']],
+    ['overload', ['workload.0.rate=2000/s', 'workload.0.slo=10ms']],
     ['missed windows that are tried again', RETRIES],
     [
       'everything at once',

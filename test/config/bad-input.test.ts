@@ -129,7 +129,7 @@ describe('a mistake in an override names the override', () => {
     expect(own).not.toBe(BASE);
     const error = await rejection(load(own, ['slo=50ms']));
     expect(error.message).toBe(
-      '--set slo=50ms: has no effect: every section of workload has its own; override workload.slo',
+      '--set slo=50ms: reaches no request: every section of workload has its own; override workload.slo',
     );
     expect((await load(own, ['workload.slo=50ms'])).workloads[0]).toMatchObject({ sloNs: 50e6 });
   });

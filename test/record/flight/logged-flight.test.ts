@@ -153,7 +153,7 @@ describe('failed requests in the logs', () => {
   it.each([
     ['clockwork', ['workload.0.rate=900/s']],
     ['few pages', ['cluster.pages=14', 'cluster.network={ delay: 1ms, jitter: 500us }']],
-    ['refusals', ['admission=predict', 'slo=12ms']],
+    ['refusals', ['admission=predict', 'workload.0.slo=12ms']],
     ['late answers', ['policy={ kind: fifo }', 'workload.0.rate=1500/s']],
     ['noise', ['cluster.noise={ exec: 40%, load: 40%, stragglers: 4% }', 'workload.0.slo=12ms']],
   ])('have the causes that the recorder counted: %s', async (_, overrides) => {
