@@ -48,16 +48,22 @@ export function buildRevision(revision: string): string {
 
 /**
  * Runs a case with this checkout and another revision in turns, in one process, after a warm-up of both: start-up and
- * compilation are left out, and what disturbs the machine for a while disturbs both alike.
+ * compilation are left out, and what disturbs the machine for a while disturbs both alike. Null: the other revision does
+ * not know the experiment, or takes it for another one.
  */
 export async function runAgainst(
   { name, experiment, overrides }: BenchCase,
   folder: string,
   pairs: number,
-): Promise<AgainstLine> {
+): Promise<AgainstLine | null> {
   const versions = await Promise.all(
     [ROOT, `${folder}/`].map((root): Promise<Version> => import(pathToFileURL(`${root}dist/index.js`).href)),
   );
+  const reads = ({ parseExperiment }: Version, keys: readonly string[]) =>
+    parseExperiment(experiment, `${EXPERIMENTS}bench.yaml`, keys).then(
+      () => true,
+      () => false,
+    );
   const run = async ({ parseExperiment, simulate }: Version, keys: readonly string[]) => {
     const parsed = await parseExperiment(experiment, `${EXPERIMENTS}bench.yaml`, keys);
     const begin = process.cpuUsage();
@@ -66,8 +72,13 @@ export async function runAgainst(
     return { digest, requests: requests.offered, cpuUs: user + system };
   };
   const [ours, theirs] = versions;
-  const known = await knownTo(theirs, experiment, overrides);
+  // Versions from before `admission` have none, which is what the cases ask for.
+  const known = (await reads(theirs, overrides))
+    ? overrides
+    : overrides.filter((key) => !key.startsWith('admission='));
+  if (!(await reads(theirs, known))) return null;
   const first = [await run(ours, overrides), await run(theirs, known)];
+  if (first[0].requests !== first[1].requests) return null;
   const done: { ours: number; theirs: number }[] = [];
   for (let i = -1; i < pairs; i++) {
     const oursFirst = i % 2 === 0 ? (await run(ours, overrides)).cpuUs : null;
@@ -81,27 +92,10 @@ export async function runAgainst(
   return {
     ...{ case: name, against: folder.slice(folder.lastIndexOf('/') + 1, -32), pairs, requests },
     cpuUsPerRequest: digits(median(done.map((pair) => pair.ours)) / requests),
-    theirCpuUsPerRequest: digits(median(done.map((pair) => pair.theirs)) / first[1].requests),
+    theirCpuUsPerRequest: digits(median(done.map((pair) => pair.theirs)) / requests),
     ratio: [at(0.25), at(0.5), at(0.75)],
     sameDigest: first[0].digest === first[1].digest,
   };
-}
-
-/** Those of the overrides whose key the version has. */
-async function knownTo(
-  version: Version,
-  experiment: string,
-  overrides: readonly string[],
-): Promise<string[]> {
-  const known: string[] = [];
-  for (const override of overrides) {
-    const isKnown = await version.parseExperiment(experiment, `${EXPERIMENTS}bench.yaml`, [override]).then(
-      () => true,
-      () => false,
-    );
-    if (isKnown) known.push(override);
-  }
-  return known;
 }
 
 function digits(value: number): number {

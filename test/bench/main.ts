@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeWhole } from '../../src/base/files/output-file.js';
 import { buildRevision, runAgainst } from './against.js';
@@ -32,12 +34,13 @@ const lines: string[] = [];
 
 if (!(Number.isInteger(runs) && runs > 0)) fail(`--runs ${flags.runs}: write a whole number, at least 1`);
 
-if (flags.child) {
+if (flags.child && flags.against !== undefined) await compareHere(flags.against);
+else if (flags.child) {
   process.stdout.write(JSON.stringify(await runHere({ name: flags.only, trace, overrides: flags.set })));
 } else {
   if (flags.policies) benchPolicies(SHORT_CASES, runs, flags.only, print);
   else if (flags.growth) benchPolicies(GROWTH_CASES, runs, flags.only, print);
-  else if (flags.against !== undefined) await compareWith(flags.against);
+  else if (flags.against !== undefined) compareWith(flags.against);
   else runAll();
   if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);
   if (flags.out !== undefined) writeWhole(flags.out, lines.join(''));
@@ -67,13 +70,23 @@ function runAll(): void {
   }
 }
 
-async function compareWith(revision: string): Promise<void> {
-  const folder = buildRevision(revision);
-  for (const one of shortCases()) {
-    if (!one.name.includes(flags.only)) continue;
-    const overrides = [...one.overrides, ...flags.set];
-    print(await runAgainst({ ...one, overrides }, folder, runs));
+/** Each case in a process of its own, so that none is compiled for what another did. */
+function compareWith(revision: string): void {
+  buildRevision(revision);
+  for (const { name } of shortCases()) {
+    if (!name.includes(flags.only)) continue;
+    const own = ['--child', '--against', revision, '--only', name, '--runs', flags.runs];
+    const sets = flags.set.flatMap((one) => ['--set', one]);
+    const args = [fileURLToPath(import.meta.url), ...own, ...sets];
+    print(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })));
   }
+}
+
+async function compareHere(revision: string): Promise<void> {
+  const found = shortCases().find(({ name }) => name === flags.only)!;
+  const overrides = [...found.overrides, ...flags.set];
+  const line = await runAgainst({ ...found, overrides }, buildRevision(revision), runs);
+  process.stdout.write(JSON.stringify(line ?? { case: found.name, against: revision, unknown: true }));
 }
 
 function print(line: object): void {
