@@ -50,7 +50,7 @@ export async function buildExperiment(
   const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
   const config = validate(experimentSchemaWith(plugins), tree, overridden);
-  checkRead(overridden);
+  checkSlo(overridden);
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
@@ -107,15 +107,12 @@ export async function buildExperiment(
   };
 }
 
-/** Throws `E_CONFIG_VALUE` for an override that reaches no request: every section has its own value of the key. */
-function checkRead({ tree, originOf, placeOf }: OverriddenTree): void {
+/** Throws `E_CONFIG_VALUE` for an override of `slo` that reaches no request: every section of the workload has its own. */
+function checkSlo({ tree, originOf, placeOf }: OverriddenTree): void {
   const sections = [tree.workload].flat().filter(isSection);
-  const unread = Object.keys(tree).find(
-    (key) => originOf([key])?.kind === 'flag' && sections.every((section) => section[key] !== undefined),
-  );
-  if (unread === undefined) return;
-  const own = `workload${sections.length > 1 ? '.0' : ''}.${unread}`;
-  refuse(`reaches no request: every section of workload has its own; override ${own}`, placeOf([unread]));
+  if (originOf(['slo'])?.kind !== 'flag' || sections.some(({ slo }) => slo === undefined)) return;
+  const own = `workload${sections.length > 1 ? '.0' : ''}.slo`;
+  refuse(`reaches no request: every section of workload has its own; override ${own}`, placeOf(['slo']));
 }
 
 /** Throws `E_UNKNOWN_MODEL` for a factor of no model, and `E_CONFIG_VALUE` for spreads that no profile has. */

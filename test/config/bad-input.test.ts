@@ -132,6 +132,9 @@ describe('a mistake in an override names the override', () => {
       '--set slo=50ms: reaches no request: every section of workload has its own; override workload.slo',
     );
     expect((await load(own, ['workload.slo=50ms'])).workloads[0]).toMatchObject({ sloNs: 50e6 });
+    // The name of a section is not that of the experiment.
+    const named = BASE.replace('duration: 20s', 'duration: 20s, name: users');
+    expect((await load(named, ['name=mine'])).name).toBe('mine');
   });
 
   it('the last of several overrides of a key is the one that counts', async () => {

@@ -76,9 +76,9 @@ export class Chooser {
       const last = buckets[model] - 1;
       if (last === 0) {
         // No batch can score higher than the densest with the slack of the longest.
-        const full = waiting.fullRow[model];
-        const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[full] / clock + afterNs);
-        if (mostDense[full] - Math.max(0, leastSlackNs) * perSlack + favour <= best) continue;
+        const longest = waiting.longestRow[model];
+        const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
+        if (mostDense[longest] - Math.max(0, leastSlackNs) * perSlack + favour <= best) continue;
       }
       const isMixed = Number.isNaN(waiting.sloNs[model]);
       for (let bucket = 0; bucket <= last; bucket++) {

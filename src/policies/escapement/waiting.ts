@@ -26,11 +26,11 @@ export class Waiting {
   /** Row = GPU: models that are warm there and have requests. */
   readonly byGpu: BitMatrix;
   /**
-   * By model with one queue: its first deadline, and the row of the largest batch that its requests fill. Only valid
-   * while it has requests; read for every choice, more often than the queue itself.
+   * By model with one queue: its first deadline, and the row of the smallest batch that holds its requests, or else of the
+   * largest. Only valid while it has requests; read for every choice, more often than the queue itself.
    */
   readonly headNs: Float64Array;
-  readonly fullRow: Int32Array;
+  readonly longestRow: Int32Array;
   /** Time that a single GPU needs for everything that waits, in the largest batches. */
   backlogNs = 0;
   /** By model: SLO of its requests; 0 before the first, NaN if they differ. */
@@ -53,7 +53,7 @@ export class Waiting {
     this.byGpu = new BitMatrix(cluster.gpus, cluster.models.length);
     this.sloNs = new Float64Array(cluster.models.length);
     this.headNs = new Float64Array(cluster.models.length);
-    this.fullRow = new Int32Array(cluster.models.length);
+    this.longestRow = new Int32Array(cluster.models.length);
     this.shareNs = new Float64Array(cluster.models.length);
     this.first = new Int32Array(cluster.models.length);
     this.own = new Int32Array(cluster.models.length);
@@ -227,7 +227,7 @@ export class Waiting {
     const waiting = hasBuckets ? this.queue(model, bucket).length : this.count[model];
     if (!hasBuckets && this.classes === 1 && waiting > 0) {
       this.headNs[model] = this.queues[model].deadlineNsAt(0);
-      this.fullRow[model] = row + durations.sizeFor(model, waiting);
+      this.longestRow[model] = row + durations.sizeFor(model, waiting);
     }
     const full = Math.floor(waiting / durations.size[row + last]);
     const rest = waiting - full * durations.size[row + last];
