@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { type Action, INFER } from '../../../src/core/action.js';
 import { simulate } from '../../../src/run/simulated.js';
 import { BASE, load } from '../../config/experiment-files.js';
 
@@ -27,4 +28,33 @@ it.each([
     (await simulate(await load(BASE, [...overrides, `policy={ kind: ${kind} }`]))).summary.goodputRps!;
   const own = await goodputRps('escapement');
   for (const kind of OTHERS) expect(own, kind).toBeGreaterThanOrEqual(await goodputRps(kind));
+});
+
+it('sends INFERs to idle GPUs first', async () => {
+  const experiment = await load(BASE, [
+    ...['cluster.gpus=4', 'cluster.network.jitter=30ms', models(15), 'slo=100ms'],
+    ...['policy={ kind: escapement }', 'workload={ kind: poisson, rate: 60/s, duration: 20s }'],
+  ]);
+  const outstanding = [0, 0, 0, 0];
+  const isInfer = ({ kind }: Action) => kind === INFER;
+  // By then every GPU holds every model.
+  let [sent, sentToBusy] = [0, 0];
+  await simulate(experiment, {
+    observer: {
+      answered: () => {},
+      completed: (action) => {
+        if (isInfer(action)) outstanding[action.gpu]--;
+      },
+      decided: (action, nowNs) => {
+        if (!isInfer(action)) return;
+        if (nowNs > 5e9) {
+          sent++;
+          if (outstanding[action.gpu] > 0 && outstanding.includes(0)) sentToBusy++;
+        }
+        outstanding[action.gpu]++;
+      },
+    },
+  });
+  expect(sent).toBeGreaterThan(500);
+  expect(sentToBusy).toBe(0);
 });
