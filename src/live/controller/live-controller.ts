@@ -209,10 +209,10 @@ export class LiveController implements SchedulingService, RequestKeeper {
     journal?.step(nowNs);
     this.core.step(nowNs);
     this.departures.leave(nowNs, this.answers.waiting);
-    this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
     fleet.flush();
-    this.timer.set(this.core.nextWakeNs(nowNs));
     this.answers.give();
+    this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
+    this.timer.set(this.core.nextWakeNs(nowNs));
   }
 
   private takeIn(results: readonly ResultMessage[]): void {

@@ -261,9 +261,8 @@ export class OrtDevice implements Device {
   private copyingIn = false;
   private executing: LiveAction | null = null;
   private loading: LiveAction | null = null;
-  private delivering: LiveAction | null = null;
-  /** By id: actions executing or executed, without outputs yet. */
-  private readonly undelivered = new Map<number, LiveAction>();
+  /** True while an executed action waits to be answered. */
+  private delivering = false;
 
   constructor(hosts: readonly HostLine[]) {
     this.hosts = hosts.map(({ port, exec, signal }) => ({
@@ -280,7 +279,7 @@ export class OrtDevice implements Device {
   }
 
   get busy(): boolean {
-    return this.executing !== null || this.loading !== null || this.undelivered.size > 0;
+    return this.executing !== null || this.loading !== null;
   }
 
   startInput(action: LiveAction): void {
@@ -293,15 +292,15 @@ export class OrtDevice implements Device {
   startExec(action: LiveAction): void {
     action.staged = false;
     this.executing = action;
-    this.undelivered.set(action.id, action);
     const home = this.homeOf(action.model);
     home.replies++;
     home.exec.ask(action.id);
     home.signal.raise();
   }
 
-  startOutput(action: LiveAction): void {
-    this.delivering = action;
+  /** Outputs come with the end of their EXEC. */
+  startOutput(): void {
+    this.delivering = true;
   }
 
   startLoad(action: LiveAction): void {
@@ -329,12 +328,12 @@ export class OrtDevice implements Device {
       this.copyingIn = false;
       worker.copiedIn();
     }
-    // Before the messages: an error message precedes the end that it belongs to.
+    // Before the messages: outputs precede the end that they belong to.
     const end = this.executing === null ? null : this.homeOf(this.executing.model).exec.takeEnd();
     for (const host of this.hosts) if (host.replies > 0) this.drain(host, worker);
     if (end !== null) this.ended(end, worker);
-    while (this.delivering?.delivered) {
-      this.delivering = null;
+    if (this.delivering) {
+      this.delivering = false;
       worker.copiedOut(nowNs);
     }
   }
@@ -360,14 +359,12 @@ export class OrtDevice implements Device {
   private take(reply: HostReply, worker: Worker): void {
     if (reply.kind === 'loaded') this.loaded(reply.report, worker);
     else {
-      const action = this.undelivered.get(reply.id);
-      invariant(action !== undefined, 'outputs come once');
-      this.undelivered.delete(reply.id);
+      const action = this.executing;
+      invariant(action?.id === reply.id, 'outputs come once, with the end of their EXEC');
       action.outputs = reply.outputs;
       action.outputShapes = reply.shapes;
       action.error = reply.error;
       action.inputErrors = reply.inputErrors;
-      action.delivered = true;
     }
   }
 
@@ -417,8 +414,6 @@ export class LiveAction extends Action {
   inputErrors: ResultMessage['inputErrors'];
   /** True if its inputs are with the thread that runs it, and still unused. */
   staged = false;
-  /** True if its outputs are here. */
-  delivered = false;
 
   constructor(message: ActionMessage) {
     // Only the controller knows its requests.

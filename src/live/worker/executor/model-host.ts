@@ -131,18 +131,20 @@ export class HostThread {
     this.staged.delete(id);
     const report = await this.host.perform(order);
     invariant(report !== null, 'an INFER is reported');
-    // The lane first, since it must not wait for outputs to be sent. But an error must be there when it is free.
-    if (report.status === STATUS_OK) this.end(report);
     const { outputs, shapes, error, inputErrors } = report;
-    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputErrors });
-    if (report.status !== STATUS_OK) this.end(report);
+    // With the lane's end, so that the executor wakes once.
+    this.post({ kind: 'tensors', id, outputs, shapes, error, inputErrors });
+    this.exec.end(report);
+    this.executor.raise();
     freeLarge(order.inputs);
   }
 
   private async perform(order: HostOrder): Promise<void> {
     this.orders.shift();
     const report = await this.host.perform(order);
-    if (report !== null) this.reply({ kind: 'loaded', report });
+    if (report === null) return;
+    this.post({ kind: 'loaded', report });
+    this.executor.raise();
   }
 
   private async change(order: HostModelOrder): Promise<void> {
@@ -150,14 +152,8 @@ export class HostThread {
     this.machine.postMessage({ kind: 'model', index: order.index } satisfies ThreadReport);
   }
 
-  private end(report: HostReport): void {
-    this.exec.end(report);
-    this.executor.raise();
-  }
-
-  private reply(reply: HostReply): void {
+  private post(reply: HostReply): void {
     this.port.postMessage(reply, buffersOf([reply.kind === 'tensors' ? reply.outputs : []]));
-    this.executor.raise();
   }
 }
 

@@ -60,6 +60,12 @@ class Bench {
     this.channel.port2.postMessage(reply);
   }
 
+  /** Ends EXEC, from 120 to 150. */
+  end(id: number, outputs: Uint8Array<ArrayBuffer>[] = []): void {
+    this.reply({ kind: 'tensors', id, outputs, error: '' });
+    this.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
+  }
+
   /** Loads model 0 by 100. */
   loadFirst(): void {
     this.send(load(0));
@@ -92,35 +98,14 @@ describe('OrtDevice', () => {
       { kind: 'stage', order: { id: 2 } },
     ]);
     expect(bench.line.asked).toBe(1);
-    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
-    bench.turn(151);
-    // The lane goes on before the outputs of the first have come.
-    expect(bench.line.asked).toBe(2);
-    expect(bench.results).toEqual([]);
     const outputs = [new Uint8Array([1, 2, 3, 4])];
-    bench.reply({ kind: 'tensors', id: 1, outputs, error: '' });
-    bench.turn(160);
+    bench.end(1, outputs);
+    bench.turn(151);
+    expect(bench.line.asked).toBe(2);
     expect(bench.results).toEqual([
       { id: 1, gpu: 0, status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES, outputs, error: '' },
     ]);
     expect(bench.gpu.busy).toBe(true);
-  });
-
-  it('answers in the order of execution, whichever outputs come first', () => {
-    bench.send(infer(0));
-    bench.send(infer(0));
-    bench.turn(110);
-    for (const endNs of [150, 190]) {
-      bench.line.end({ status: STATUS_OK, beginNs: endNs - 30, endNs, ...COPIES });
-      bench.turn(endNs);
-    }
-    for (const id of [2, 1]) bench.reply({ kind: 'tensors', id, outputs: [new Uint8Array([id])], error: '' });
-    bench.turn(200);
-    expect(bench.results.map(({ id, outputs }) => [id, outputs[0][0]])).toEqual([
-      [1, 1],
-      [2, 2],
-    ]);
-    expect(bench.gpu.busy).toBe(false);
   });
 
   it('waits for the end of an INFER even if its outputs are there already', () => {
@@ -151,10 +136,11 @@ describe('OrtDevice', () => {
     bench.send(infer(0));
     bench.send(infer(0, { latestNs: 140 }));
     bench.turn(110);
-    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
+    bench.end(2);
     bench.turn(150);
     expect(bench.results.map(({ id, status }) => [id, status])).toEqual([
       [1, STATUS_WEIGHTS_MISSING],
+      [2, STATUS_OK],
       [3, STATUS_INFER_TOO_LATE],
     ]);
     const discarded = bench.received().flatMap((message) => (message.kind === 'discard' ? [message.id] : []));
@@ -168,11 +154,10 @@ describe('OrtDevice', () => {
     const messages = bench.received();
     expect(kindsOf(messages)).toEqual(['stage', 'stage', 'stage', 'discardOthers']);
     expect(messages[3]).toEqual({ kind: 'discardOthers', id: 1 });
-    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
-    bench.turn(150);
+    bench.turn(140);
     expect(bench.gpu.busy).toBe(true);
-    bench.reply({ kind: 'tensors', id: 1, outputs: [], error: '' });
-    bench.turn(160);
+    bench.end(1);
+    bench.turn(150);
     expect(bench.gpu.busy).toBe(false);
     expect(bench.line.asked).toBe(-1);
   });
