@@ -1,6 +1,8 @@
 import createYargs, { type Argv } from 'yargs';
+import type { ErrorPlace } from '../base/errors.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { nearest } from '../base/nearest.js';
+import { atItsPlace } from '../config/overrides.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
 import { COMMANDS, type Command } from './commands/index.js';
 import { withOverrideFiles, withPlugins } from './common-options.js';
@@ -32,14 +34,15 @@ const STRINGS = {
 /** Parses and runs one command line. Throws `EscapementError` for anything the operator can fix. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
-  const parser = commandLine(words);
+  const places = new Map<string, ErrorPlace>();
+  const parser = commandLine(words, COMMANDS, places);
   try {
     const given = words.map((word) => (word === '-' ? STANDARD_INPUT : word));
     await parser.parseAsync(given, {}, (_error, _args, output) => {
       if (output !== '') writeOut(`${output}\n`);
     });
   } catch (error) {
-    if (!isUsageError(error)) throw error;
+    if (!isUsageError(error)) throw atItsPlace(error, (override) => places.get(override));
     const help = await parser.getHelp();
     // For flags that need another, yargs writes `flag -> other`; for arguments, how many there are.
     const message = error.message
@@ -51,10 +54,11 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** yargs with all commands; `words` is the command line to parse. */
+/** yargs with all commands; `words` is the command line to parse, `places` gets those of overrides in files. */
 export function commandLine(
   words: readonly string[] = [],
   commands: readonly Command[] = COMMANDS,
+  places = new Map<string, ErrorPlace>(),
 ): Argv<object> {
   return createYargs([...words])
     .scriptName('escapement')
@@ -64,7 +68,7 @@ export function commandLine(
     .strict()
     .recommendCommands()
     .middleware((parsed) => refuseValuesOfSwitches(words, parsed), true)
-    .middleware([fillIn, withOverrideFiles, withPlugins])
+    .middleware([fillIn, withOverrideFiles(places), withPlugins])
     .completion('completion', 'Print the completion script of bash or zsh')
     .version(packageVersion())
     .help()

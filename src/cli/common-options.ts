@@ -1,5 +1,6 @@
 import { dirname, relative } from 'node:path';
 import type { Options } from 'yargs';
+import type { ErrorPlace } from '../base/errors.js';
 import { readInput } from '../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { writeOut } from '../text/terminal.js';
@@ -111,15 +112,23 @@ export function overridesOf(
   return [...args.set, ...seed, ...(args.parquet ? ['output.parquet=true'] : [])];
 }
 
-/** Puts the lines of the file in place of an override `@FILE`. Throws `E_FILE_MISSING`. */
-export async function withOverrideFiles(args: Record<string, unknown>): Promise<void> {
-  if (!Array.isArray(args.set)) return;
-  const overrides = args.set.map(async (text: string) => {
-    if (!text.startsWith('@')) return [text];
-    const lines = (await readInput(text.slice(1), { flag: `--set ${text}` })).toString('utf8').split('\n');
-    return lines.filter((line) => line.trim() !== '');
-  });
-  args.set = (await Promise.all(overrides)).flat();
+/**
+ * Puts the lines of a file in place of an override `@FILE`, and notes in `places` where each is. Throws
+ * `E_FILE_MISSING`.
+ */
+export function withOverrideFiles(places: Map<string, ErrorPlace>) {
+  return async (args: Record<string, unknown>): Promise<void> => {
+    if (!Array.isArray(args.set)) return;
+    const overrides = args.set.map(async (text: string) => {
+      if (!text.startsWith('@')) return [text];
+      const file = text.slice(1);
+      const lines = (await readInput(file, { flag: `--set ${text}` })).toString('utf8').split('\n');
+      for (const [i, line] of lines.entries())
+        places.set(line, { file, line: i + 1, flag: line.trim().slice(0, 80) });
+      return lines.filter((line) => line.trim() !== '');
+    });
+    args.set = (await Promise.all(overrides)).flat();
+  };
 }
 
 /**

@@ -125,6 +125,9 @@ it('takes overrides from the lines of a file', async () => {
   expect(JSON.parse(stdout).requests.offered).toBeGreaterThan(10);
   const { stderr } = await runCli(['simulate', 'e.yaml', '--set', '@no.set'], { cwd });
   expect(stderr).toContain('E_FILE_MISSING: no.set: --set @no.set: no such file');
+  writeFileSync(join(cwd, 'bad.set'), 'seed=3\n\nworkload.rate=fast\n');
+  const bad = await runCli(['simulate', 'e.yaml', '--set', '@bad.set'], { cwd });
+  expect(bad.stderr).toContain('E_CONFIG_VALUE: bad.set:3: workload.rate=fast: must be a rate');
 });
 
 it('refuses factors of models that are not there', async () => {
