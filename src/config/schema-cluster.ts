@@ -260,6 +260,7 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     if (Object.keys({ ...noise, ...network }).length === 0)
       refuse(['changes', i], 'changes nothing: give noise or network');
   });
+  const slowdowns = cluster.failures.flatMap(slowing);
   return {
     gpus,
     /** Kinds with GPUs, in order of the GPUs' numbers; the names of all that are listed. */
@@ -278,12 +279,13 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     oneLane: cluster.lanes === 'one',
     overheadNs: cluster.overhead,
     abortNs: cluster.abort,
-    /** Sorted by time; gpu −1 means all. */
+    /** Sorted by time; gpu −1 means all. Those of slowdowns are marked. */
     gpuClock: [
       ...cluster.gpuClock.map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor })),
-      ...cluster.failures.flatMap((failure) => slowed(failure, cluster.gpuClock)),
+      ...slowdowns.flatMap((slowdown) => slowed(slowdown, cluster.gpuClock)),
     ].sort((left, right) => left.atNs - right.atNs),
     failures: cluster.failures.flatMap(failing),
+    slowdowns,
     /** Sorted by time, each with all conditions in force from then on. */
     changes: resolveChanges(cluster),
   };
@@ -293,22 +295,27 @@ type Cluster = z.output<typeof clusterSection>;
 
 type Failure = Cluster['failures'][number];
 
-/** Clock changes of a GPU that is slow for a while, and then has the clock again that `gpuClock` gives it. */
-function slowed(failure: Failure, clocks: Cluster['gpuClock']) {
+type Slowdown = ReturnType<typeof slowing>[number];
+
+/** A GPU that is slow for a while; `untilNs` is Infinity if it stays so. */
+function slowing(failure: Failure) {
   if (!('slowdown' in failure) || failure.slowdown === undefined) return [];
-  const { at, gpu, slowdown } = failure;
-  const untilNs = at + failure.for;
+  const { gpu, at, slowdown } = failure;
+  return [{ gpu, atNs: at, untilNs: at + failure.for, times: slowdown }];
+}
+
+/** Clock changes of a GPU that is slow for a while, and then has the clock again that `gpuClock` gives it. */
+function slowed({ gpu, atNs, untilNs, times }: Slowdown, clocks: Cluster['gpuClock']) {
   const own = clocks.filter((change) => change.gpu === undefined || change.gpu === gpu);
   const clockAt = (ns: number) =>
     own.filter((change) => change.at <= ns).sort((a, b) => b.at - a.at)[0]?.factor ?? 1;
-  const back = untilNs < Number.POSITIVE_INFINITY ? [{ atNs: untilNs, gpu, factor: clockAt(untilNs) }] : [];
-  const within = own.filter((change) => change.at > at && change.at < untilNs);
-  return [
-    ...[{ at, factor: clockAt(at) }, ...within].map((change) => ({
-      ...{ atNs: change.at, gpu, factor: change.factor / slowdown },
-    })),
-    ...back,
-  ];
+  const back = untilNs < Number.POSITIVE_INFINITY ? [{ at: untilNs, factor: clockAt(untilNs) }] : [];
+  const within = own.filter((change) => change.at > atNs && change.at < untilNs);
+  const slow = [{ at: atNs, factor: clockAt(atNs) }, ...within].map((change) => ({
+    at: change.at,
+    factor: change.factor / times,
+  }));
+  return [...slow, ...back].map(({ at, factor }) => ({ atNs: at, gpu, factor, isSlow: true as const }));
 }
 
 function failing(failure: Failure): FailureSpec[] {

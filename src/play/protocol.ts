@@ -18,7 +18,7 @@ export type Command =
   | { readonly type: 'open'; readonly lanes: readonly LaneSource[] }
   /**
    * Replaces the experiments and runs the new ones up to the present moment. A simulation is deterministic: if they
-   * differ in the future only (`cluster.changes`, `gpuClock`, a workload that starts later), the past is the same.
+   * differ in the future only (`cluster.changes`, `failures`, a workload that starts later), the past is the same.
    * Playing continues.
    */
   | { readonly type: 'change'; readonly lanes: readonly LaneSource[] }

@@ -30,7 +30,7 @@ interface StoryRows {
   readonly requests: RowList;
 }
 
-interface StorySetup {
+interface StorySetup extends Pick<RunRows, 'fleet' | 'slow'> {
   readonly gpus: number;
   readonly oneLane: boolean;
   /** By model: name, and time of an INFER of one request. */
@@ -59,7 +59,7 @@ export function storyOf(rows: StoryRows, setup: StorySetup, request: number): St
   };
 }
 
-function rowsOf({ requests, actions }: StoryRows, setup: StorySetup): RunRows {
+function rowsOf({ requests, actions }: StoryRows, { fleet, slow, ...setup }: StorySetup): RunRows {
   return {
     requests: (visit) => {
       for (let row = 0; row < requests.count; row++) if (visit(requestAt(requests, row)) === false) return;
@@ -71,7 +71,7 @@ function rowsOf({ requests, actions }: StoryRows, setup: StorySetup): RunRows {
         if (type !== undefined && hasEnded) visit(actionAt(actions, row, type));
       }
     },
-    setup,
+    ...{ setup, ...(fleet && { fleet }), ...(slow && { slow }) },
   };
 }
 

@@ -52,9 +52,16 @@ export const runWindowSchema = z.object({
 export const runEventSchema = z.object({
   atSeconds: amount('When, seconds of virtual time.'),
   kind: z
-    .enum(['GPU lost', 'scaled', 'clock'])
+    .enum(['GPU lost', 'GPU slow', 'scaled', 'clock'])
     .describe('scaled: the scaler wanted something else than before; clock: that of GPUs changed.'),
   text: text('What happened, with the reason.'),
+  slow: z
+    .object({
+      gpu: count('GPU, counted from 0.'),
+      untilSeconds: amountOrNull('Its end; null: it stays so.'),
+      times: amount('So many times as long INFERs take.'),
+    })
+    .exactOptional(),
 });
 
 /** A value tuned by the policy, by window up to the nominal end. */

@@ -102,9 +102,11 @@ export class Collector {
     const tuned = recorder.tunedSeries;
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
-    const clocks = kind === 'live' && !areSimulated(experiment) ? [] : clockEvents(experiment.cluster);
+    const hasPlan = kind === 'simulated' || areSimulated(experiment);
+    const clocks = hasPlan ? clockEvents(experiment.cluster) : [];
     const failed = this.failures.map(failureEvent);
-    const events = [...this.events, ...clocks, ...failed, ...(fleet?.events ?? [])];
+    const slow = hasPlan ? experiment.cluster.slowdowns.map(slowEvent) : [];
+    const events = [...this.events, ...clocks, ...slow, ...failed, ...(fleet?.events ?? [])];
     return {
       ...seen,
       summary: {
@@ -169,12 +171,22 @@ export class Collector {
 }
 
 function failureEvent({ gpu, atNs, untilNs }: GpuFailure): RunEvent {
-  const back = untilNs === Number.POSITIVE_INFINITY ? 'for good' : `until ${untilNs / NS_PER_S} s`;
-  return { atSeconds: atNs / NS_PER_S, kind: 'GPU lost', text: `GPU ${gpu} is gone ${back}` };
+  return { atSeconds: atNs / NS_PER_S, kind: 'GPU lost', text: `GPU ${gpu} is gone ${untilText(untilNs)}` };
+}
+
+function slowEvent({ gpu, atNs, untilNs, times }: ClusterConfig['slowdowns'][number]): RunEvent {
+  const untilSeconds = untilNs === Number.POSITIVE_INFINITY ? null : untilNs / NS_PER_S;
+  const text = `INFERs on GPU ${gpu} take ${times} times as long ${untilText(untilNs)}`;
+  return { atSeconds: atNs / NS_PER_S, kind: 'GPU slow', text, slow: { gpu, untilSeconds, times } };
+}
+
+function untilText(untilNs: number): string {
+  return untilNs === Number.POSITIVE_INFINITY ? 'for good' : `until ${untilNs / NS_PER_S} s`;
 }
 
 function clockEvents({ gpuClock }: ClusterConfig): RunEvent[] {
-  return gpuClock.map(({ atNs, gpu, factor }) => {
+  const planned = gpuClock.filter((change) => !('isSlow' in change));
+  return planned.map(({ atNs, gpu, factor }) => {
     const text = `clock of ${gpu < 0 ? 'all GPUs' : `GPU ${gpu}`} × ${factor}`;
     return { atSeconds: atNs / NS_PER_S, kind: 'clock', text };
   });

@@ -4,6 +4,7 @@ import type { Experiment } from '../config/experiment.js';
 import { openWorkloads } from '../config/open-workloads.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import type { Controller } from '../core/controller.js';
+import type { FleetObserver } from '../core/fleet-observer.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Worker } from '../core/worker.js';
 import { fanOut } from '../record/fan-out.js';
@@ -15,6 +16,8 @@ import { followController, openScaling, type Scaling } from './scaling.js';
 export interface SimulationOptions {
   /** Sees decisions, results and answers as they happen. */
   readonly observer?: RunObserver;
+  /** Sees GPUs that come and go. */
+  readonly fleetObserver?: FleetObserver;
   /** Further percentiles for the summary, ascending. */
   readonly percentiles?: readonly number[];
 }
@@ -43,10 +46,10 @@ export class Simulation {
 
   /** Opens a run before its first event. Throws coded errors for bad traces. */
   static async open(experiment: Experiment, options: SimulationOptions = {}): Promise<Simulation> {
-    const { observer, percentiles = [] } = options;
+    const { observer, fleetObserver, percentiles = [] } = options;
     const workload = await openWorkloads(experiment);
     const collector = new Collector(experiment, workload, { percentiles });
-    const fleetObservers = collector.fleet === null ? [] : [collector.fleet];
+    const fleetObservers = [collector.fleet, fleetObserver].filter((one) => one != null);
     const scaling = await openScaling(experiment, workload.durationNs, collector.failures, fleetObservers);
     const observers = [
       ...(scaling?.autoscaler ? [scaling.autoscaler] : []),

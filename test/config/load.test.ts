@@ -16,7 +16,7 @@ describe('loadExperiment', () => {
       cluster: {
         ...{ gpus: 1, workers: 1, pages: 1376, pageBytes: 16 * 1024 * 1024, oneLane: false },
         ...{ copyBytesPerS: Number.POSITIVE_INFINITY, clockOffsetNs: 0, overheadNs: 0 },
-        ...{ network: { delayNs: 0, jitterNs: 0 }, gpuClock: [], failures: [], changes: [] },
+        ...{ network: { delayNs: 0, jitterNs: 0 }, gpuClock: [], failures: [], slowdowns: [], changes: [] },
         noise: { distribution: 'normal', exec: 0, load: 0, stragglers: 0, stragglerFactor: 10, profile: 0 },
       },
       workloads: [{ kind: 'poisson', rateRps: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],

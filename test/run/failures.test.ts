@@ -31,12 +31,16 @@ it('does not count as idle while it is gone', async () => {
   expect(half.gpu?.execUtilization).toBeGreaterThan(1.5 * (whole.gpu?.execUtilization as number));
 });
 
-it('is an event of the run, which ends as a slow one does not', async () => {
+it('is an event of the run, as is a slow one', async () => {
   const { events, fleet, summary } = await simulate(
     await experiment('{ at: 2s, gpu: 1, for: 5s }, { at: 3s, gpu: 0, for: 1s, slowdown: 9 }'),
   );
   expect(events).toContainEqual({ atSeconds: 2, kind: 'GPU lost', text: 'GPU 1 is gone until 7 s' });
-  expect(events).toContainEqual({ atSeconds: 4, kind: 'clock', text: 'clock of GPU 0 × 1' });
+  expect(events).toContainEqual({
+    ...{ atSeconds: 3, kind: 'GPU slow', text: 'INFERs on GPU 0 take 9 times as long until 4 s' },
+    slow: { gpu: 0, untilSeconds: 4, times: 9 },
+  });
+  expect(events).toHaveLength(2);
   expect(fleet?.steps.map(({ on }) => on[0])).toEqual([2, 1, 2]);
   expect(summary.scaling).toBeUndefined();
 });

@@ -2,6 +2,7 @@ import { NS_PER_MS } from '../../base/units.js';
 import { parseExperiment } from '../../browser/parse.js';
 import type { Experiment } from '../../config/experiment.js';
 import { OUTCOME_OK } from '../../core/request.js';
+import type { LoggedChange } from '../../record/flight/run-rows.js';
 import type { ScheduledRun } from '../../record/results.js';
 import { REQUEST } from '../../record/run-rows.js';
 import { Simulation } from '../../run/simulation.js';
@@ -18,6 +19,7 @@ export class Lane {
     private readonly experiment: Experiment,
     private readonly simulation: Simulation,
     private readonly table: RunTable,
+    private readonly fleet: readonly LoggedChange[],
   ) {
     this.statistics = new Statistics(table.requests);
   }
@@ -26,9 +28,13 @@ export class Lane {
   static async open({ text, overrides, files }: LaneSource): Promise<Lane> {
     const experiment = await parseExperiment(text, { overrides, files });
     const table = new RunTable(experiment.models);
-    const simulation = await Simulation.open(experiment, { observer: table });
+    const fleet: LoggedChange[] = [];
+    const simulation = await Simulation.open(experiment, {
+      observer: table,
+      fleetObserver: { gpuChanged: (gpu, state, atNs) => void fleet.push({ atNs, gpu, state }) },
+    });
     table.watch(simulation.controller.requests);
-    return new Lane(experiment, simulation, table);
+    return new Lane(experiment, simulation, table, fleet);
   }
 
   /** Time of the next event; Infinity: the run is over. */
@@ -86,6 +92,11 @@ export class Lane {
       oneLane: cluster.oneLane,
       models: models.map(({ name }) => name),
       modelInferMs: models.map(({ execNs }) => execNs[0] / NS_PER_MS),
+      ...(this.fleet.length > 0 && { fleet: this.fleet }),
+      slow: cluster.slowdowns.map(({ gpu, atNs, untilNs, times }) => ({
+        ...{ gpu, fromNs: atNs, times },
+        untilNs: Number.isFinite(untilNs) ? untilNs : null,
+      })),
     };
     return storyOf(this.table, setup, request);
   }

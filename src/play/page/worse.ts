@@ -11,8 +11,6 @@ interface Worse {
 }
 
 const SLOWER_NS = 5_000_000;
-/** Clock factor of a lost GPU, which the simulator lacks: at a hundredth of its clock it answers nothing in time. */
-const LOST_FACTOR = 0.01;
 const BURST = { kind: 'poisson', rate: '2000/s', duration: '500ms' };
 const WRONG_PROFILES = '30%';
 
@@ -34,17 +32,15 @@ export const WAYS_WORSE: readonly Worse[] = [
   },
   {
     label: 'Lose a GPU',
-    hint: 'The last GPU drops to a hundredth of its clock from now on',
+    hint: 'The last GPU is gone from now on, with what it runs',
     apply(setup, nowNs) {
       const tree = effectiveTree(setup, 0);
-      const clocks = listAt(tree, ['cluster', 'gpuClock']);
-      const lost = new Set(clocks.filter(({ factor }) => factor === LOST_FACTOR).map(({ gpu }) => gpu));
+      const failures = listAt(tree, ['cluster', 'failures']);
+      const lost = new Set(failures.filter((one) => one.for === 'forever').map(({ gpu }) => gpu));
       let gpu = Number(textAt(tree, ['cluster', 'gpus']) ?? 1) - 1;
       while (lost.has(gpu) && gpu > 0) gpu--;
-      return withValue(setup, 'cluster.gpuClock', [
-        ...clocks,
-        { at: formatDuration(nowNs), gpu, factor: LOST_FACTOR },
-      ]);
+      const failure = { at: formatDuration(nowNs), gpu, for: 'forever' };
+      return withValue(setup, 'cluster.failures', [...failures, failure]);
     },
   },
   {

@@ -6,11 +6,15 @@ import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './
 
 /** Shorter times are not worth a line. */
 const TINY_NS = 50 * NS_PER_US;
-/** Largest number of lost GPUs named one by one. */
-const MOST_LOST = 3;
+/** Largest number of GPUs in trouble named one by one. */
+const MOST_TROUBLES = 3;
 
 /** Explains in sentences why a request ended as it did, as far as possible without looking at the other requests. */
 export function explain(flight: Flight): string[] {
+  return [...storyOf(flight), ...(flight.answer?.outcome === 'ok' ? [] : troublesOf(flight))];
+}
+
+function storyOf(flight: Flight): string[] {
   const { answer, deadlineNs } = flight;
   if (answer === null) return ['the journal ends before it was answered'];
   switch (answer.outcome) {
@@ -94,17 +98,16 @@ function reasonsToWait(flight: Flight, known: Knowledge, untilNs: number): strin
   const warm = known.gpus.filter((gpu) => gpu.warm);
   const reasons = warm.length > 0 ? [bookedUntil(flight, warm)] : coldReasons(flight, known, untilNs);
   if (known.queued > 0) reasons.push(`${plural(known.queued, 'earlier request')} for the model waited`);
-  reasons.push(...lossesOf(known));
   if (flight.passedBy > 0)
     reasons.push(`${plural(flight.passedBy, 'INFER')} of other models went first on its GPUs`);
   return reasons;
 }
 
-function lossesOf({ lost = [] }: Knowledge): string[] {
-  if (lost.length > MOST_LOST) return [`${lost.length} GPUs were gone`];
-  return lost.map(({ gpu, fromNs, untilNs }) => {
-    const until = untilNs === null ? 'on' : `to ${toSeconds(untilNs)} s`;
-    return `GPU ${gpu} was gone from ${toSeconds(fromNs)} s ${until}`;
+function troublesOf({ troubles = [] }: Flight): string[] {
+  if (troubles.length > MOST_TROUBLES) return [`${troubles.length} GPUs were gone or slow`];
+  return troubles.map(({ gpu, fromNs, untilNs, times }) => {
+    const what = times === null ? `GPU ${gpu} was gone` : `INFERs on GPU ${gpu} took ${times} times as long`;
+    return `${what} from ${toSeconds(fromNs)} s ${untilNs === null ? 'on' : `to ${toSeconds(untilNs)} s`}`;
   });
 }
 

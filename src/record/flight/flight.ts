@@ -34,6 +34,8 @@ export interface Flight {
   readonly actions: readonly FlightAction[];
   /** Number of INFERs of other models sent, while it waited, to GPUs that held its model. */
   readonly passedBy: number;
+  /** GPUs that were gone, and those of its model or its INFER that were slow, before its answer; absent if not logged. */
+  readonly troubles?: readonly GpuTrouble[];
   /** Null if the journal ends before the answer. */
   readonly answer: FlightAnswer | null;
 }
@@ -58,15 +60,16 @@ export interface Knowledge {
   readonly gpus: readonly KnownGpu[];
   /** When the first WEIGHTS lane of any GPU is free; null if there is no GPU. */
   readonly weightsFreeNs: number | null;
-  /** GPUs that had failed and were not back; absent if there are none, or if not logged. */
-  readonly lost?: readonly LostGpu[];
 }
 
-export interface LostGpu {
+/** A GPU that was gone or slow for a while. */
+export interface GpuTrouble {
   readonly gpu: number;
   readonly fromNs: number;
-  /** Null if it does not come back. */
+  /** Null if it stays so. */
   readonly untilNs: number | null;
+  /** Times as long as INFERs took; null: it was gone. */
+  readonly times: number | null;
 }
 
 export interface KnownGpu {

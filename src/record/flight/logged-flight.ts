@@ -4,7 +4,7 @@ import { GPU_OFF, GPU_ON } from '../../core/fleet-observer.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import type { Cause } from '../causes.js';
-import type { Flight, FlightAction, Knowledge, KnownGpu, LostGpu, TenantLimit } from './flight.js';
+import type { Flight, FlightAction, GpuTrouble, Knowledge, KnownGpu, TenantLimit } from './flight.js';
 import {
   LOGGED_INFER,
   LOGGED_LOAD,
@@ -52,6 +52,12 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   const passing = actions.filter(
     ({ model, type, sentNs }) => model !== own.model && type === LOGGED_INFER && sentNs >= arrivalNs,
   );
+  const known = knowledgeOf(logs, own, actions, earlier);
+  const concerned = new Set([...known.gpus.map(({ gpu }) => gpu), ...(infer === null ? [] : [infer.gpu])]);
+  const troubles = [
+    ...lost(logs.fleet ?? []),
+    ...(logs.slow ?? []).filter(({ gpu }) => concerned.has(gpu)),
+  ].filter(({ fromNs, untilNs }) => fromNs <= answeredNs && (untilNs ?? answeredNs) > arrivalNs);
   const flight: Flight = {
     request: id,
     ...senderOf(own, names),
@@ -59,7 +65,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
     sloNs,
     deadlineNs: arrivalNs + sloNs,
     dueNs: null,
-    known: [knowledgeOf(logs, own, actions, earlier)],
+    known: [known],
     actions: [...loads, ...(infer === null ? [] : [infer])]
       .sort((a, b) => a.sentNs - b.sentNs || a.id - b.id)
       .map((action) => ({
@@ -69,6 +75,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
     passedBy: passing.filter(
       (action) => whileItWaited(action) && isWarm(holding(placed, action.gpu, action), action.sentNs),
     ).length,
+    ...(troubles.length > 0 && { troubles }),
     answer: { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs, latencyNs: answeredNs - arrivalNs },
   };
   return { flight, cause: own.cause };
@@ -165,7 +172,6 @@ function knowledgeOf(
       : [{ gpu, warm, ...(isOn(gpu) ? { execFreeNs: execNs, weightsFreeNs: weightsNs } : GONE) }];
   });
   const free = lanes.filter((_, gpu) => isOn(gpu)).map(({ weightsNs }) => weightsNs);
-  const lost = lostAt(fleet ?? [], arrivalNs);
   const sent = new Set(before.map(({ id }) => id));
   return {
     atNs: arrivalNs,
@@ -173,21 +179,20 @@ function knowledgeOf(
     inferNs: Math.round(setup.modelInferMs[model] * NS_PER_MS),
     gpus,
     weightsFreeNs: free.length === 0 ? null : Math.min(...free),
-    ...(lost.length === 0 ? {} : { lost }),
   };
 }
 
 /** Lanes of a GPU that drains. */
 const GONE = { execFreeNs: null, weightsFreeNs: null };
 
-/** GPUs that had failed, without having drained, and were not back. */
-function lostAt(changes: readonly LoggedChange[], nowNs: number): LostGpu[] {
-  return changes.flatMap(({ atNs: fromNs, gpu, state }, i): LostGpu[] => {
-    if (state !== GPU_OFF || fromNs > nowNs) return [];
+/** GPUs that had failed, without having drained. */
+function lost(changes: readonly LoggedChange[]): GpuTrouble[] {
+  return changes.flatMap(({ atNs: fromNs, gpu, state }, i): GpuTrouble[] => {
+    if (state !== GPU_OFF) return [];
     const isIts = (change: LoggedChange) => change.gpu === gpu;
     if (changes.slice(0, i).findLast(isIts)?.state !== GPU_ON) return [];
     const untilNs = changes.find((one) => isIts(one) && one.state === GPU_ON && one.atNs > fromNs)?.atNs;
-    return untilNs !== undefined && untilNs <= nowNs ? [] : [{ gpu, fromNs, untilNs: untilNs ?? null }];
+    return [{ gpu, fromNs, untilNs: untilNs ?? null, times: null }];
   });
 }
 

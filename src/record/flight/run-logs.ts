@@ -8,7 +8,8 @@ import { OUTCOME_ERROR, OUTCOME_OK, type Outcome } from '../../core/request.js';
 import { CAUSES } from '../causes.js';
 import type { LoggedCluster } from '../log-columns.js';
 import { RESULT_OF_OUTCOME } from '../request-log.js';
-import type { RunResult, RunSetup } from '../results.js';
+import type { RunEvent, RunResult, RunSetup } from '../results.js';
+import type { GpuTrouble } from './flight.js';
 import type { LoggedAction, LoggedChange, LoggedRequest, RunRows } from './run-rows.js';
 
 const ACTION_COLUMNS = [
@@ -55,7 +56,13 @@ const OUTCOMES = new Map(
  */
 export function runLogs(
   dir: string,
-  { setup, windows, fleet, summary: { requests: counted, cancelled = 0, actions: counts } }: RunResult,
+  {
+    setup,
+    windows,
+    fleet,
+    events = [],
+    summary: { requests: counted, cancelled = 0, actions: counts },
+  }: RunResult,
 ): RunRows {
   const [requests, actions] = [join(dir, 'requests.tsv'), join(dir, 'actions.tsv')];
   // A client knows nothing of the cluster.
@@ -69,6 +76,7 @@ export function runLogs(
     requests: (visit) => readRequests(requests, visit),
     actions: (visit) => readActions(actions, scheduler, visit),
     ...(fleet && { fleet: readFleet(join(dir, 'gpus.tsv'), scheduler) }),
+    slow: events.flatMap(({ atSeconds, slow }) => (slow === undefined ? [] : troubleOf(atSeconds, slow))),
     setup: scheduler,
   };
   const fromNs = Math.round(windows[0].beginSeconds * NS_PER_S);
@@ -78,6 +86,14 @@ export function runLogs(
   refuseOtherCount(requests, arrived, counted.offered + cancelled);
   refuseOtherCount(actions, sent, counts.load + counts.unload + counts.infer);
   return rows;
+}
+
+function troubleOf(
+  atSeconds: number,
+  { gpu, untilSeconds, times }: NonNullable<RunEvent['slow']>,
+): GpuTrouble {
+  const untilNs = untilSeconds === null ? null : untilSeconds * NS_PER_S;
+  return { gpu, fromNs: atSeconds * NS_PER_S, untilNs, times };
 }
 
 /** `counted`: by the run, after its warm-up. */

@@ -2,6 +2,7 @@ import type { GpuState } from '../../core/fleet-observer.js';
 import type { Outcome } from '../../core/request.js';
 import type { Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
+import type { GpuTrouble } from './flight.js';
 
 /** Requests and actions recorded by a run, wherever they are stored. */
 export interface RunRows {
@@ -11,6 +12,8 @@ export interface RunRows {
   readonly actions: (visit: (action: LoggedAction) => void) => void;
   /** In order of time; absent if all GPUs are there throughout. */
   readonly fleet?: readonly LoggedChange[];
+  /** GPUs that were slow. */
+  readonly slow?: readonly GpuTrouble[];
   readonly setup: Pick<Required<RunSetup>, 'gpus' | 'oneLane' | 'modelInferMs'> & Pick<RunSetup, 'kinds'>;
 }
 

@@ -155,13 +155,17 @@ describe('the engine', () => {
 
   it('jumps from one missed request to the next, and tells their stories as explain does', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'escapement-play-'));
-    const result = await simulate(await load(TEXT), { outDir: dir });
+    const failing = [
+      'cluster.gpus=2',
+      'cluster.failures=[{ at: 10ms, gpu: 1, for: 2s }, { at: 10ms, gpu: 0, for: forever, slowdown: 1.5 }]',
+    ];
+    const result = await simulate(await load(TEXT, failing), { outDir: dir });
     const logs = runLogs(dir, result);
     const missed: number[] = [];
     logs.requests(({ id, cause }) => void (cause !== null && missed.push(id)));
     expect(missed.length).toBeGreaterThan(20);
     const bench = new Bench(0.01);
-    await bench.tell({ type: 'open', lanes: [source()] });
+    await bench.tell({ type: 'open', lanes: [source(...failing)] });
     for (const id of missed.slice(0, 20)) {
       await bench.tell({ type: 'jumpToNextLate' });
       await bench.turn();
@@ -189,6 +193,8 @@ describe('the engine', () => {
         why: explain(flight),
       });
     }
+    const stories = bench.all('story').map(({ story }) => story?.why.join('; '));
+    expect(stories.join()).toMatch(/GPU 1 was gone from 0.01 s to 2.01 s; INFERs on GPU 0 took 1.5 times/);
   });
 
   it('changes the future, and says whether the past is the same', async () => {

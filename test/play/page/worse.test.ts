@@ -37,9 +37,9 @@ describe('making the world worse', () => {
   it('loses one GPU after the other', async () => {
     const once = way('GPU').apply(SETUP, MS);
     const { cluster } = await experimentOf(way('GPU').apply(once, 2 * MS));
-    expect(cluster.gpuClock).toEqual([
-      { atNs: MS, gpu: 1, factor: 0.01 },
-      { atNs: 2 * MS, gpu: 0, factor: 0.01 },
+    expect(cluster.failures).toMatchObject([
+      { atNs: MS, gpu: 1, forNs: Number.POSITIVE_INFINITY },
+      { atNs: 2 * MS, gpu: 0, forNs: Number.POSITIVE_INFINITY },
     ]);
   });
 

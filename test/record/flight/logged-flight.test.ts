@@ -70,8 +70,8 @@ async function watchedRun(overrides: readonly string[]): Promise<Watched> {
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What both can tell; of the queue only if no request was queued `again`. The recorder knows no kinds of GPUs. */
-function comparable({ known, dueNs: _, ...flight }: Flight, again: boolean) {
+/** What both can tell; of the queue only if no request was queued `again`. The recorder knows neither kinds nor failures. */
+function comparable({ known, dueNs: _, troubles: __, ...flight }: Flight, again: boolean) {
   const [{ queued, gpus }] = known;
   const kept = (list: typeof gpus) =>
     list.map(({ gpu, warm, execFreeNs }) => ({ gpu, warm, isThere: execFreeNs !== null }));
@@ -135,9 +135,9 @@ describe('a lost GPU', () => {
         .map(([id]) => loggedFlight(logs, id, { model: String, classes: [], tenants: [] })!.flight)
         .map((flight) => `${flightText(flight)}${explain(flight).join('; ')}`);
     const [before, first, between, second] = [
-      stories(100, 300),
+      stories(0, 100),
       stories(300, 500),
-      stories(500, 800),
+      stories(500, 600),
       stories(800, 1500),
     ];
     for (const texts of [before, first, between, second]) expect(texts.length).toBeGreaterThan(0);
@@ -146,6 +146,28 @@ describe('a lost GPU', () => {
     expect(second.join()).toContain('GPU 1 was gone from 0.8 s on');
     for (const text of [...first, ...second])
       expect(text).not.toMatch(/GPU 1 warm|EXEC of GPU 1|that of GPU 1/);
+  });
+
+  it('is named if it was gone or slow before the answer of a request that it concerns', async () => {
+    const failures = 'cluster.failures=[{ at: 300ms, gpu: 1, for: 200ms, slowdown: 9 }]';
+    const dir = mkdtempSync(join(tmpdir(), 'escapement-flight-'));
+    const logs = runLogs(
+      dir,
+      await simulate(await load(EXPERIMENT, ['workload.0.rate=900/s', failures]), { outDir: dir }),
+    );
+    let [named, others] = [0, 0];
+    logs.requests(({ id, arrivalNs, answeredNs, action }) => {
+      const { flight } = loggedFlight(logs, id, { model: String, classes: [], tenants: [] })!;
+      const isSlow = answeredNs >= 300e6 && arrivalNs < 500e6;
+      const isConcerned =
+        flight.actions.some((one) => one.id === action && one.gpu === 1) ||
+        flight.known[0].gpus.some(({ gpu }) => gpu === 1);
+      const says = explain(flight).includes('INFERs on GPU 1 took 9 times as long from 0.3 s to 0.5 s');
+      expect(says).toBe(isSlow && isConcerned && flight.answer!.outcome !== 'ok');
+      if (says) named++;
+      else others++;
+    });
+    expect(Math.min(named, others)).toBeGreaterThan(10);
   });
 });
 
