@@ -120,6 +120,7 @@ interface Named {
   readonly isPath: boolean;
   readonly onlyModel: string | undefined;
   readonly took: Fields['took'];
+  readonly none: Fields['none'];
   readonly length: string | undefined;
   readonly slo: string | undefined;
   readonly class: string | undefined;
@@ -195,8 +196,9 @@ class TraceImporter {
       throw new EscapementError('E_TRACE_VALUE', what, { file, line });
     }
     if (arrivals.count === 0) {
+      const hint = dropped[0]?.why === NO_CALL.why ? ' (--model takes a pattern for other paths)' : '';
       const why =
-        dropped[0] === undefined ? '' : `: ${dropped[0].count} of ${lines} lines: ${dropped[0].why}`;
+        dropped[0] === undefined ? '' : `: ${dropped[0].count} of ${lines} lines: ${dropped[0].why}${hint}`;
       throw new EscapementError('E_TRACE_VALUE', `has no request${why}`, { file: paths.join(', ') });
     }
     if (this.hasCounts)
@@ -211,15 +213,30 @@ class TraceImporter {
     if (this.hasOneSlo) this.notes.add(`the SLO of all is ${this.sloNs / NS_PER_MS} ms (--slo)`);
     this.noteTimes();
     this.noteModels();
-    const { spanNs, sources } = arrivals.finish();
+    const { early, spanNs, sources } = arrivals.finish();
+    const file = paths.join(', ');
+    if (early > maxBad * lines) {
+      const what = `${early} of ${lines} lines are more than 104 days before the last: is a time in the wrong unit?`;
+      throw new EscapementError('E_TRACE_VALUE', what, { file });
+    }
+    if (early > 0) this.notes.add(`more than 104 days before the last request, and left out: ${early}`);
     if (sources.length > MOST_SECTIONS) {
       const what = `has ${sources.length} combinations of class and tenant, more than ${MOST_SECTIONS}`;
-      throw new EscapementError('E_TRACE_VALUE', what, { file: paths.join(', ') });
+      throw new EscapementError('E_TRACE_VALUE', what, { file });
     }
     const models = arrivals.models
       .map((name, i) => ({ name, requests: arrivals.counts[i]! }))
+      .filter(({ requests }) => requests > 0)
       .sort((a, b) => b.requests - a.requests);
-    return { sources, lines, arrivals: arrivals.count, dropped, models, spanNs, notes: [...this.notes] };
+    return {
+      sources,
+      lines,
+      arrivals: arrivals.count - early,
+      dropped,
+      models,
+      spanNs,
+      notes: [...this.notes],
+    };
   }
 
   /**
@@ -260,7 +277,7 @@ class TraceImporter {
     const isPath = model !== undefined && (PATHS.includes(model) || some(model, calls));
     const { slo } = options;
     const named = {
-      ...{ time, model, isPath, onlyModel: fields.onlyModel, took: fields.took },
+      ...{ time, model, isPath, onlyModel: fields.onlyModel, took: fields.took, none: fields.none },
       length: of(options.length, fields.length),
       slo: typeof slo === 'number' ? undefined : of(slo, fields.slo),
       class: of(options.class, fields.class),
@@ -268,7 +285,7 @@ class TraceImporter {
     };
     const took = named.took && hasField(named.took.field) ? named.took.field : undefined;
     if (named.slo === undefined) this.hasOneSlo = true;
-    const { time: _, isPath: __, onlyModel: ___, ...rest } = named;
+    const { time: _, isPath: __, onlyModel: ___, none: ____, ...rest } = named;
     const words = Object.entries({ time, ...rest, took }).flatMap(([what, field]) =>
       field === undefined ? [] : `${what}: ${field}`,
     );
@@ -300,6 +317,7 @@ class TraceImporter {
   }
 
   private take(entry: Entry, named: Named): Miss | null {
+    if (named.none?.text.test(entry.field(named.none.field) ?? '')) return NO_CALL;
     const timeText = entry.field(named.time);
     const endNs = timeText === undefined ? null : this.times.read(timeText.trim());
     if (endNs === null) return { ...bad(named.time, 'time', timeText), hint: this.times.hint };
@@ -334,7 +352,8 @@ class TraceImporter {
   private modelOf(entry: Entry, { model: field, isPath, onlyModel }: Named): string | Miss {
     if (field === undefined) return onlyModel!;
     const whole = entry.field(field);
-    if (whole === undefined || whole === '') return entry.isSpan ? NO_CALL : bad(field, 'model', whole);
+    if (whole === undefined || whole === '')
+      return isPath || entry.isSpan ? NO_CALL : bad(field, 'model', whole);
     const text = isPath && this.modelPattern === null ? whole.split('?')[0]! : whole;
     let name = this.known.get(text);
     if (name === undefined) {
@@ -347,7 +366,7 @@ class TraceImporter {
   private modelIn(text: string, isPath: boolean): string | null {
     if (this.modelPattern === null) return isPath ? modelOfPath(text) : text;
     const match = this.modelPattern.exec(text);
-    return match === null ? null : (match[1] ?? match[0]);
+    return match === null ? null : (match[1] ?? match[0]) || null;
   }
 
   private drop({ why, found = '', hint = '', isBad }: Miss, file: string, line: number): void {

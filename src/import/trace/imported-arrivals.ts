@@ -6,6 +6,9 @@ import { BaseSource } from '../../workload/source.js';
 /** Limit that memory sets: a request takes 28 bytes. */
 const MOST_ARRIVALS = 50_000_000;
 
+/** Longest time from the first request to the last: 104 days. */
+const MOST_NS = Number.MAX_SAFE_INTEGER;
+
 /** Class and tenant of requests; undefined: the log has none. */
 export interface Section {
   readonly class?: string | undefined;
@@ -63,21 +66,19 @@ export class ImportedArrivals {
   }
 
   /**
-   * Requests in order of time, the first of all at 0, by class and tenant; and the time from the first to the last.
-   * Throws `E_TRACE_VALUE` for more than 104 days.
+   * Requests in order of time, the first of all at 0, by class and tenant; the time from the first to the last; and
+   * the number of those left out as too long before the last.
    */
-  finish(): { readonly spanNs: number; readonly sources: { section: Section; source: BaseSource }[] } {
+  finish() {
     const times = this.timeNs.values;
-    const order = Int32Array.from({ length: this.count }, (_, i) => i);
-    if (order.some((row) => row > 0 && times[row]! < times[row - 1]!))
-      order.sort((a, b) => times[a]! - times[b]! || a - b);
+    const all = Int32Array.from({ length: this.count }, (_, i) => i);
+    if (all.some((row) => row > 0 && times[row]! < times[row - 1]!))
+      all.sort((a, b) => times[a]! - times[b]! || a - b);
+    const lastNs = times[all[all.length - 1]!]!;
+    const early = all.findIndex((row) => lastNs - times[row]! <= MOST_NS);
+    const order = all.subarray(early);
     const firstNs = times[order[0]!]!;
-    const spanNs = times[order[order.length - 1]!]! - firstNs;
-    if (spanNs > Number.MAX_SAFE_INTEGER) {
-      const what =
-        'more than 104 days lie between its first and its last request: is a time in the wrong unit?';
-      throw new EscapementError('E_TRACE_VALUE', what);
-    }
+    for (const row of all.subarray(0, early)) this.counts[this.model.values[row]!]!--;
     const columns = {
       timeNs: times,
       sloNs: this.sloNs.values,
@@ -88,7 +89,7 @@ export class ImportedArrivals {
       const own = this.sections.size === 1 ? order : order.filter((row) => this.section.values[row] === id);
       return { section, source: new ImportedSource(columns, own, firstNs) };
     });
-    return { spanNs, sources };
+    return { early, spanNs: lastNs - firstNs, sources };
   }
 
   private modelId(name: string): number {

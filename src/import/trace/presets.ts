@@ -15,6 +15,8 @@ export interface Fields {
   readonly slo?: readonly string[];
   readonly class?: readonly string[];
   readonly tenant?: readonly string[];
+  /** Entries that are no request, by the text of a field. */
+  readonly none?: { readonly field: string; readonly text: RegExp };
 }
 
 /** A log that is known by name. */
@@ -75,14 +77,15 @@ export const USUAL: Fields = {
   tenant: ['tenant', 'tenant_id'],
 };
 
-const METHOD_AND_PATH = '"(?<method>[A-Z]+) (?<path>\\S+)[^"]*"';
+/** A request that is none, such as a port scan, has no path. */
+const METHOD_AND_PATH = '"(?:(?<method>[A-Z]+) (?<path>\\S+)[^"]*|[^"]*)"';
 
 export const PRESETS: Readonly<Record<string, Preset>> = {
   nginx: {
     about:
       'nginx, log_format combined, optionally with $request_time after it; its times are those of the answer',
     pattern: new RegExp(
-      `^\\S+ \\S+ \\S+ \\[(?<time>[^\\]]+)\\] ${METHOD_AND_PATH} (?<status>\\d{3}) \\S+(?:.*? (?:rt=|request_time=)?(?<took>\\d+\\.\\d{3})(?= |$))?`,
+      `^[^[]* \\[(?<time>\\d[^\\]]+)\\] ${METHOD_AND_PATH} (?<status>\\d{3}) \\S+(?:.*? (?:rt=|request_time=)?(?<took>\\d+\\.\\d{3})(?= |$))?`,
     ),
     time: ['time', 'time_iso8601', 'time_local', 'msec'],
     model: PATHS,
@@ -97,7 +100,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   haproxy: {
     about: 'HAProxy, option httplog',
     pattern: new RegExp(
-      `\\[(?<time>\\d\\d?\\/[A-Z][a-z]{2}\\/\\d{4}:[\\d:.]+)\\] \\S+ \\S+ [-+\\d/]+ (?<status>-?\\d+) [^"]*${METHOD_AND_PATH}`,
+      `\\[(?<time>\\d\\d?\\/[A-Z][a-z]{2}\\/\\d{4}:[\\d:.]+)\\] \\S+ \\S+ (?:\\S+ )?[-+\\d/]+ +(?<status>-?\\d+) [^"]*${METHOD_AND_PATH}`,
     ),
     time: ['time'],
     model: PATHS,
@@ -114,6 +117,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     about: "KServe's inference logger, a CloudEvent in JSON a line",
     time: ['time'],
     model: ['inferenceservicename', 'extensions.inferenceservicename'],
+    none: { field: 'type', text: /\.response$/ },
     sign: ['inferenceservicename'],
   },
   otlp: {

@@ -210,6 +210,43 @@ describe('what a log has besides', () => {
     expect(notes).toContain('recognized as kserve');
   });
 
+  it('takes no responses for requests', async () => {
+    const event = { inferenceservicename: 'bert', type: 'org.kubeflow.serving.inference.request' };
+    const answer = { ...event, type: 'org.kubeflow.serving.inference.response' };
+    const lines = [event, answer].map((each, i) =>
+      JSON.stringify({ ...each, time: `2026-10-12T06:00:0${i}.5Z` }),
+    );
+    const { arrivals, dropped } = await imported(file('pairs.jsonl', lines.join('\n')));
+    expect([arrivals, dropped]).toMatchObject([1, [{ why: 'no call of a model', line: 2 }]]);
+  });
+
+  it.each([
+    CLF.replace('10.0.0.7', '10.0.0.2, 10.0.0.1'),
+    CLF.replace('10.0.0.7', '"10.0.0.2, 10.0.0.1" 10.0.0.7'),
+    CLF.replace('10.0.0.7', 'shop.example.com 10.0.0.7'),
+    'Jun 22 12:02:53 n haproxy[2]: -:4 [12/Oct/2026:08:00:01.473] in~ app/n2 app.domain.com 0/0/1/17/18 302 291 - - ---- 1/1/0/0/0 0/0 "POST /v2/models/a/infer HTTP/1.1" 0/0/0/0/1 x/TLSv1.3/Y',
+    'haproxy[7]: 1.2.3.4:38 [12/Oct/2026:08:00:01.473] in~ be/<NOSRV> 0/-1/-1/-1/0 503 213 - - SC-- 1/1/0/0/0 0/0 {x||} {|} "POST /v2/models/a/infer HTTP/1.1"',
+  ])('reads a line as servers in the wild write it: %s', async (line) => {
+    const scan = line.replace(/"POST.*1.1"/, '""');
+    const { models, dropped } = await imported(file('wild.log', `${line}\n${scan}\n`));
+    expect(models).toEqual([{ name: 'a', requests: 1 }]);
+    expect(dropped).toMatchObject([{ why: 'no call of a model', line: 2 }]);
+  });
+
+  it('leaves out the few requests that came long before the others', async () => {
+    const times = [0, ...Array.from({ length: 40 }, (_, i) => 12_000_000 + i * 0.5)];
+    const rows = times.map((at) => `${at},${at === 0 ? 'old' : 'a'}\n`);
+    const { models, spanNs, notes } = await imported(file('old.csv', `time,model\n${rows.join('')}`));
+    expect([models, spanNs]).toEqual([
+      [
+        { name: 'a', requests: 40 },
+        { name: 'old', requests: 0 },
+      ],
+      19.5e9,
+    ]);
+    expect(notes).toContain('more than 104 days before the last request, and left out: 1');
+  });
+
   it.each([
     ['of any name', undefined],
     ['inside an object', undefined],
@@ -395,7 +432,7 @@ describe('a log with mistakes', () => {
     ],
     ['HashFunction,1,2\nf,0,1\n', 'which experiments read as it is'],
     ['time,model\n2001-02-30T00:00:00Z,a\n', '1 of 1 lines cannot be read'],
-    ['time,model\n1760248800.5,a\n1960248800.5,a\n', 'more than 104 days lie between'],
+    ['time,model\n1760248800.5,a\n1960248800.5,a\n', '1 of 2 lines are more than 104 days before the last'],
   ])('refuses %j', async (text, what) => {
     await expect(imported(file('wrong.csv', text))).rejects.toThrow(what);
   });
