@@ -10,8 +10,9 @@ import type { Waiting } from './waiting.js';
 
 /** Minimum ratio of a LOAD's value to that of what it evicts. */
 const HYSTERESIS = 1.1;
-/** Minimum expected requests saved by a copy for it to evict another. */
-const LEAST_WORTH = 0.1;
+/** The same for a copy that is expected to save fewer requests than this: it may evict spare copies, not other models. */
+const RARE_HYSTERESIS = 5;
+const RARE_WORTH = 0.1;
 /** Share of the time left that a model's queue may take on its copies before another copy is tried. */
 const CROWDED = 0.5;
 /** Interval of full passes without other cause, and after a pass that led to nothing. */
@@ -215,8 +216,9 @@ export class Placement {
     const { cluster } = this;
     const needed = cluster.models[model].pages - cluster.pages[gpu].free;
     const worth = this.copyWorth.toLoad(model, nowNs);
-    if (needed > 0 && worth < LEAST_WORTH * this.copyWorth.weightOf(model)) return false;
-    const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / HYSTERESIS;
+    if (needed > 0 && worth === 0) return false;
+    const isRare = worth < RARE_WORTH * this.copyWorth.weightOf(model);
+    const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / (isRare ? RARE_HYSTERESIS : HYSTERESIS);
     const victims =
       needed > 0
         ? this.chooseVictims(
