@@ -9,6 +9,8 @@ const ANOTHER_COPY = 0.1;
 /** Horizon whose requests count as saved by keeping a model loaded; longer where a LOAD keeps INFERs waiting. */
 const HORIZON_NS = NS_PER_S / 20;
 const ONE_LANE_HORIZON_NS = NS_PER_S;
+/** Value of a request that a cold start cannot serve in time, relative to one that it can. */
+const LOST_IF_COLD = 3;
 /** Time before a regular burst from which it counts. */
 const REGULAR_NS = NS_PER_S / 2;
 /** Time after a model's last request for which its weight still counts. */
@@ -23,6 +25,8 @@ export class CopyWorth {
   /** By model, as of the last renewal: weight of requests expected within the horizon; copies its traffic needs. */
   private readonly expected: Float64Array;
   private readonly needed: Float64Array;
+  /** By model: `LOST_IF_COLD` if its last request could not have waited for a LOAD, else 1. */
+  private readonly lostIfCold: Float64Array;
 
   constructor(
     private readonly cluster: Cluster,
@@ -34,6 +38,18 @@ export class CopyWorth {
   ) {
     this.expected = new Float64Array(cluster.models.length);
     this.needed = new Float64Array(cluster.models.length);
+    this.lostIfCold = new Float64Array(cluster.models.length).fill(1);
+  }
+
+  /** Records that the model was added. */
+  came(model: number, nowNs: number): void {
+    this.demand.came(model, nowNs);
+  }
+
+  /** Records a request; `waits`: its SLO allows it to wait for a LOAD. */
+  arrived(model: number, nowNs: number, weight: number, waits: boolean): void {
+    this.demand.arrived(model, nowNs, weight);
+    this.lostIfCold[model] = waits ? 1 : LOST_IF_COLD;
   }
 
   /** Brings the rates up to date. */
@@ -44,7 +60,8 @@ export class CopyWorth {
       const rateRps = this.demand.rateRps(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
       const regular = this.demand.dueSoon(model, nowNs, REGULAR_NS);
-      this.expected[model] = this.demand.weight[model] * Math.max((rateRps * horizonNs) / NS_PER_S, regular);
+      const weight = this.demand.weight[model] * this.lostIfCold[model];
+      this.expected[model] = weight * Math.max((rateRps * horizonNs) / NS_PER_S, regular);
       this.needed[model] =
         durations.buckets[model] === 1
           ? (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S
@@ -55,6 +72,8 @@ export class CopyWorth {
   forget(model: number): void {
     this.expected[model] = 0;
     this.needed[model] = 0;
+    this.lostIfCold[model] = 1;
+    this.demand.forget(model);
   }
 
   /** Value of another copy if its LOAD began now. */

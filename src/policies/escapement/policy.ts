@@ -44,7 +44,7 @@ export class EscapementPolicy implements Policy {
   private readonly waiting: Waiting;
   private readonly fairness: Fairness;
   private readonly chooser: Chooser;
-  private readonly demand: DemandForecast;
+  private readonly copyWorth: CopyWorth;
   private readonly placement: Placement;
   private readonly tuning: SelfTuning;
   private readonly forecasts: readonly LaneForecast[];
@@ -65,12 +65,13 @@ export class EscapementPolicy implements Policy {
     this.waiting = new Waiting(cluster, this.durations, this.weights);
     this.fairness = new Fairness(cluster.models.length, options.fairness, this.weights.count);
     this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favour);
-    this.demand = new DemandForecast(cluster.models.length);
+    const demand = new DemandForecast(cluster.models.length);
+    this.copyWorth = new CopyWorth(cluster, this.durations, this.waiting, demand, this.fairness.factor);
     this.placement = new Placement(
       cluster,
       context.dispatch,
       this.waiting,
-      new CopyWorth(cluster, this.durations, this.waiting, this.demand, this.fairness.factor),
+      this.copyWorth,
       new Overdue(cluster, this.requests, this.durations, this.waiting),
       (gpu, model, id, nowNs) => this.loadSent(gpu, model, id, nowNs),
     );
@@ -93,11 +94,14 @@ export class EscapementPolicy implements Policy {
     const requestClass = this.classes.of(slot);
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
-    if (isNew) this.demand.arrived(model, nowNs, this.weights.declared(requestClass));
     const bucket = this.bucketOf(slot);
     const shortestNs = this.durations.shortestNs(model, bucket);
     const latestNs = deadlineNs - shortestNs - this.tuning.leastResultNs;
     const sloNs = requests.sloNs[slot];
+    if (isNew) {
+      const waits = this.cluster.loadNs(model) + shortestNs <= sloNs;
+      this.copyWorth.arrived(model, nowNs, this.weights.declared(requestClass), waits);
+    }
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // If the model can't be served within such an SLO at all, fairness does not apply.
       if (sloNs > shortestNs) this.gaveUp(model, requestClass, nowNs);
@@ -158,12 +162,11 @@ export class EscapementPolicy implements Policy {
   modelCame(model: number, nowNs: number): void {
     this.durations.came(model);
     this.waiting.came(model);
-    this.demand.came(model, nowNs);
+    this.copyWorth.came(model, nowNs);
     this.chooser.modelsChanged();
   }
 
   modelGoes(model: number): void {
-    this.demand.forget(model);
     this.fairness.forget(model);
     this.waiting.forget(model);
     this.placement.forget(model);
