@@ -77,7 +77,7 @@ policy: { kind: escapement }
 `;
       const { summary } = await simulate(await parseExperiment(text, 'tenants.yaml'));
       const [small, flood] = summary.by.tenant ?? [];
-      expect(flood.failures!.overShare).toBeGreaterThan(1000);
+      expect(flood.failures!.overShare).toBeGreaterThan(500);
       expect(small.failures!.overShare).toBe(0);
     },
   );

@@ -3,7 +3,7 @@ import type { PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 
 /** Maximum weight of a request whose tenant is above its share, relative to the lightest of others. */
-const ABOVE_SHARE_WEIGHT = 0.1;
+const ABOVE_SHARE_WEIGHT = 0.3;
 
 /**
  * The declared classes and, where shares go first, a second copy of each for requests of tenants above their shares:
