@@ -10,7 +10,7 @@ import type { Waiting } from './waiting.js';
 
 /** Minimum ratio of a LOAD's value to that of what it evicts. */
 const HYSTERESIS = 1.1;
-/** The same for a copy that is expected to save fewer requests than this: it may evict spare copies, not other models. */
+/** Minimum ratio for a copy expected to save fewer than `RARE_WORTH` requests: it may evict spare copies, hardly else. */
 const RARE_HYSTERESIS = 5;
 const RARE_WORTH = 0.1;
 /** Share of the time left that a model's queue may take on its copies before another copy is tried. */

@@ -149,7 +149,7 @@ function figureColumns(
     figure('offered', ({ offeredRps }) => estimateCell(withInterval, offeredRps), true),
     figure('attainment', ({ attainment }) => estimateCell(shareWithInterval, attainment)),
     some(({ weighted }) => weighted !== null) &&
-      figure('attainment by weight', (point) => percentCell(scoreOf(point))),
+      figure('attainment by weight', ({ weighted }) => percentCell(weighted?.mean ?? null)),
     ...(groups.length > 1 ? ofGroups : []),
     figure('worst model', (point) => percentCell(worstModel(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
