@@ -66,6 +66,9 @@ const profileSection = section({
     .exactOptional()
     .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
   batching: batching.exactOptional().describe('True if the first dimension of the model is a batch.'),
+  freeOutputs: flag(
+    'Sizes of outputs follow from the values of inputs and differ from those that the model declares.',
+  ).exactOptional(),
   batches: z.array(batch).min(1).describe('Latency by batch size, ascending from 1.'),
   length: whole(
     'For a model that takes inputs of several lengths (tokens, pixels): the longest, to which `batches` belong.',

@@ -112,6 +112,16 @@ export function unbatched({ inputs, outputs, batched }: ModelSignature): ModelSi
   return { inputs: inputs.map(open), outputs: outputs.map(open), batched: false };
 }
 
+/** Returns the model with outputs of any size, because they follow from the values of inputs. */
+export function withFreeOutputs(signature: ModelSignature): ModelSignature {
+  const outputs = signature.outputs.map((tensor) => ({
+    ...tensor,
+    shape: tensor.shape.map(() => FREE),
+    bytes: DATATYPES[tensor.datatype].bytes,
+  }));
+  return { ...signature, outputs };
+}
+
 /** A model as served in live mode. */
 export interface ServedModel {
   /** Properties for the scheduler. */

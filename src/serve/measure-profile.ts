@@ -65,7 +65,17 @@ function profileOf(
   { name, precision, signature, onnxPath }: RepositoryModel,
   batchSizes: readonly number[],
   device: OrtDeviceSpec,
-  { load, batches, shorter, batching, weightsBytes, loadedBytes, inputBytes, outputBytes }: Measurement,
+  {
+    load,
+    batches,
+    shorter,
+    batching,
+    weightsBytes,
+    loadedBytes,
+    inputBytes,
+    outputBytes,
+    freeOutputs,
+  }: Measurement,
 ): Profile {
   const gpu = deviceText(device);
   const runtime = `onnxruntime ${onnxruntimeVersion()}`;
@@ -87,6 +97,7 @@ function profileOf(
     outputBytes,
     modelSha256: modelDigest(onnxPath),
     ...(batching === null ? {} : { batching: { ...batching, batchSizes: [...batching.batchSizes] } }),
+    ...(freeOutputs ? { freeOutputs } : {}),
     batches: rowsOf(batches),
     ...(lengths === undefined || shorter === undefined
       ? {}

@@ -49,7 +49,7 @@ export async function prepareModel(
   const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);
   if (made === 'damaged') say(`${ortPath} was damaged, so it was made again`);
   const profile = await profileOf(model, options, say);
-  const served = withBatching(model, checkOf(model, profile));
+  const served = withBatching(model, checkOf(model, profile), profile.freeOutputs);
   for (const note of batchingNotes(model, profile)) say(note);
   const place = { file: join(modelDir, 'config.yaml'), key: 'batchSizes' };
   const { name, version, signature, sloNs, labels } = served;

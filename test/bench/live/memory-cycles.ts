@@ -3,7 +3,7 @@ import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { stream } from '../../../src/base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../src/base/units.js';
 import { DEFAULT_SESSION, type Provider } from '../../../src/live/device.js';
-import { randomInputs } from '../../../src/live/models/measure/random-inputs.js';
+import { usualInputs } from '../../../src/live/models/measure/sample-inputs.js';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { deviceMemory } from '../../../src/live/ort/device-memory.js';
@@ -32,7 +32,7 @@ export async function cycleModels(
     const { ortPath } = await optimizeModel(path, kind, null);
     models.push({ signature, bytes: new Uint8Array(readFileSync(ortPath)) });
   }
-  const inputs = models.map(({ signature }) => randomInputs(signature, 1, stream(1, 'profile-inputs')));
+  const inputs = models.map(({ signature }) => usualInputs()(signature, 1, stream(1, 'profile-inputs')));
   const endNs = monotonicNs() + seconds * NS_PER_S;
   const found: MemoryAfter[] = [];
   for (let done = 0; ; done++) {

@@ -7,6 +7,7 @@ import { ModelSession, type SessionRun } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
 import { checkPadding, type PaddingCheck } from './check-padding.js';
 import { Comparer, shortNumber, tensorOf } from './comparer.js';
+import { drawnFrom, type Sample } from './sample-inputs.js';
 
 export interface BatchingSpec {
   /** Signature of a model whose first dimension may be a batch. */
@@ -14,6 +15,8 @@ export interface BatchingSpec {
   readonly batchSizes: readonly number[];
   readonly device: OrtDeviceSpec;
   readonly precision: Precision;
+  /** Values for inputs; others are chosen. */
+  readonly samples?: readonly Sample[];
   /** True if the model is batched regardless of the result. */
   readonly isIgnored?: boolean;
   /** Monotonic time from which only the minimum needed for the result is compared; absent: everything is. */
@@ -67,10 +70,11 @@ function paddingProblem({ what }: PaddingCheck): string {
   return `gives other answers to inputs that are padded as "fill" in its config.yaml says: ${what}. Correct it, leave "fill" out to batch inputs of equal length only, or write "batch: rows" to pad them anyway`;
 }
 
-/** Tried in order, as far as the model takes them. */
+/** Tried in order; those that the model does not take are passed over. */
 const WHOLE_RANGES: readonly WholeRange[] = [
   [0, 1],
   [0, 9],
+  [1, 9],
   [-100, 100],
 ];
 
@@ -99,10 +103,15 @@ class Checker {
     const random = stream(1, 'batching-rows');
     const ranges = hasWholeNumbers(signature) ? WHOLE_RANGES : WHOLE_RANGES.slice(0, 1);
     try {
-      for (const [i, range] of ranges.entries()) {
-        if (i > 0 && this.isLate()) break;
-        if (!(await this.checkRange(range, random, i === 0))) break;
+      let refused = '';
+      let taken = 0;
+      for (const range of ranges) {
+        if (taken > 0 && this.isLate()) break;
+        const why = await this.checkRange(range, random);
+        refused ||= why;
+        if (why === '') taken++;
       }
+      if (taken === 0) throw new Mixed(`it does not take one row: ${refused}`);
     } catch (error) {
       if (error instanceof Mixed) return this.result(false, error.message);
       throw error;
@@ -110,18 +119,15 @@ class Checker {
     return this.result(true, `rows of a batch give the same answers as alone, ${this.worstText()}`);
   }
 
-  /** False if the model does not take integers in this range. */
-  private async checkRange(range: WholeRange, random: Random, isFirst: boolean): Promise<boolean> {
-    const { signature } = this.spec;
-    const rows = distinctRows(signature, Math.max(...this.sizes), range, random);
+  /** Reason why the model does not take integers in this range; '' if it does. */
+  private async checkRange(range: WholeRange, random: Random): Promise<string> {
+    const { signature, samples } = this.spec;
+    const rows = distinctRows(signature, Math.max(...this.sizes), range, random, samples);
     const alone: SessionRun[] = [];
     for (const [r, row] of rows.entries()) {
       if (r >= LEAST_ROWS && this.isLate()) break;
       const run = await this.run([row], 1).catch((error) => this.reason(error));
-      if (typeof run === 'string') {
-        if (!isFirst) return false;
-        throw new Mixed(`it does not take one row: ${run}`);
-      }
+      if (typeof run === 'string') return run;
       alone.push(run);
     }
     this.checkShapes(alone, 1);
@@ -138,7 +144,7 @@ class Checker {
         this.compare(run, alone.slice(0, count), where);
       }
     }
-    return true;
+    return '';
   }
 
   private isLate(): boolean {
@@ -221,9 +227,13 @@ function distinctRows(
   count: number,
   range: WholeRange,
   random: Random,
-): Uint8Array<ArrayBuffer>[][] {
+  samples: readonly Sample[] = [],
+): Uint8Array[][] {
   return Array.from({ length: count }, (_, row) =>
-    inputs.map(({ datatype, bytes }) => drawn(datatype, bytes, row, range, random)),
+    inputs.map((input) => {
+      const given = samples.length === 0 ? undefined : samples[row % samples.length][input.name];
+      return drawnFrom(input, given, random) ?? drawn(input.datatype, input.bytes, row, range, random);
+    }),
   );
 }
 

@@ -24,13 +24,13 @@ export interface Measurement extends Timing {
   readonly outputBytes: number;
   /** Null: not checked. */
   readonly batching: BatchingCheck | null;
+  /** True if outputs have other sizes than the model declares, because they follow from the values of inputs. */
+  readonly freeOutputs: boolean;
 }
 
 /** Result of the measuring process. */
-export interface MeasuredModel {
+export interface MeasuredModel extends Pick<Measurement, 'weightsBytes' | 'batching' | 'freeOutputs'> {
   readonly timing: Timing;
-  readonly weightsBytes: number;
-  readonly batching: BatchingCheck | null;
 }
 
 /**

@@ -3,15 +3,18 @@ import '../../ort/environment.js';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';
+import { unbatched, withFreeOutputs } from '../../model.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import { openSession } from '../../ort/open-session.js';
 import type { OnProgress, RuntimeJob, RuntimeReport, RuntimeTask } from '../../ort/runtime-call.js';
 import { runtimeProblem } from '../../ort/runtime-problem.js';
+import { ModelSession } from '../../ort/session.js';
 import { CPU } from '../locate.js';
 import type { OptimizeTask } from '../optimize.js';
 import { type BatchingTask, withBatching } from './batching.js';
 import { checkBatching } from './check-batching.js';
 import type { MeasuredModel, MeasureSpec } from './measure.js';
+import { type FoundInputs, findInputs, usualInputs } from './sample-inputs.js';
 import { MEASURE_BUDGET_NS, timeSession } from './session-timing.js';
 
 const jobs: Record<RuntimeJob, (task: never, onProgress: OnProgress) => Promise<unknown>> = {
@@ -39,9 +42,24 @@ async function measure(spec: MeasureSpec, onProgress: OnProgress): Promise<Measu
     check === null
       ? null
       : await checkBatching(modelBytes, { ...spec, ...check, untilNs: beginNs + budgetNs / 2 });
-  const served = check?.isIgnored ? spec : withBatching(spec, batching);
-  const timing = await timeSession(modelBytes, served, beginNs + budgetNs, onProgress);
-  return { timing, weightsBytes: modelBytes.length, batching };
+  const checked = check?.isIgnored ? spec : withBatching(spec, batching);
+  const inputs = await inputsFor(modelBytes, checked);
+  const served = withBatching(checked, null, inputs.freeOutputs);
+  const timing = await timeSession(modelBytes, { ...served, inputs }, beginNs + budgetNs, onProgress);
+  return { timing, weightsBytes: modelBytes.length, batching, freeOutputs: inputs.freeOutputs };
+}
+
+async function inputsFor(
+  modelBytes: Uint8Array,
+  { signature, device, samples }: MeasureSpec,
+): Promise<FoundInputs> {
+  if (signature.lengths !== undefined) return { signature, freeOutputs: false, draw: usualInputs(samples) };
+  const session = await ModelSession.create(modelBytes, withFreeOutputs(unbatched(signature)), [1], device);
+  try {
+    return await findInputs(session, signature, samples);
+  } finally {
+    await session.release();
+  }
 }
 
 /** Ends this process with its parent, even while onnxruntime does not return. */

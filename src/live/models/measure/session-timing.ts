@@ -3,14 +3,14 @@ import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { hasFreeSizes, type ModelSignature, type Shape, withSizes } from '../../model.js';
+import { type ModelSignature, type Shape, withSizes } from '../../model.js';
 import { deviceMemory } from '../../ort/device-memory.js';
 import { InputError } from '../../ort/input-error.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import type { OnProgress } from '../../ort/runtime-call.js';
 import { ModelSession } from '../../ort/session.js';
 import { type Durations, summarize } from './durations.js';
-import { randomInputs } from './random-inputs.js';
+import type { FoundInputs, Sample } from './sample-inputs.js';
 import { timeUntilStable } from './until-stable.js';
 
 export interface TimingSpec {
@@ -19,8 +19,14 @@ export interface TimingSpec {
   readonly device: OrtDeviceSpec;
   /** Number of INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
   readonly runs: number | null;
+  /** Values for inputs; others are chosen. */
+  readonly samples?: readonly Sample[];
   /** Time for the whole model. The minimum measurements may take longer. Default: 3 s. */
   readonly budgetNs?: number;
+}
+
+interface TimedSession extends TimingSpec {
+  readonly inputs: Pick<FoundInputs, 'signature' | 'draw'>;
 }
 
 export const MEASURE_BUDGET_NS = 3 * NS_PER_S;
@@ -58,7 +64,7 @@ interface BatchTiming extends Durations {
  */
 export async function timeSession(
   modelBytes: Uint8Array,
-  spec: TimingSpec,
+  spec: TimedSession,
   untilNs: number,
   onProgress: OnProgress,
   memoryOf: typeof deviceMemory = deviceMemory,
@@ -100,24 +106,32 @@ export async function timeSession(
 /** Times INFERs at each batch size, for each length of the model; those of the longest come last. */
 async function timeTables(
   session: ModelSession,
-  spec: TimingSpec,
+  spec: TimedSession,
   untilNs: number,
   onProgress: OnProgress,
 ): Promise<LengthTiming[]> {
-  const { signature, batchSizes, device } = spec;
-  const closed = hasFreeSizes(signature) ? await smallestSizes(session, signature) : signature;
+  const { signature, batchSizes, device, inputs } = spec;
   const lengths = signature.lengths?.buckets ?? [0];
   const steps = batchSizes.length * lengths.length;
   let done = 0;
   const tables: LengthTiming[] = [];
   for (const [bucket, length] of lengths.entries()) {
-    const sized = length === 0 ? closed : withSizes(signature, length);
+    const sized = length === 0 ? inputs.signature : withSizes(signature, length);
     const batches: BatchTiming[] = [];
     for (const [batchIndex, batchSize] of batchSizes.entries()) {
       const at = length === 0 ? '' : `, length ${length}`;
       onProgress((done + 1) / (steps + 1), `INFER at batch size ${batchSize}${at}`);
       const isApart = length !== 0;
-      const step = { session, batchIndex, batchSize, bucket, signature: sized, isApart, runs: spec.runs };
+      const step = {
+        session,
+        batchIndex,
+        batchSize,
+        bucket,
+        signature: sized,
+        inputs,
+        isApart,
+        runs: spec.runs,
+      };
       const stepUntilNs = shareOf(untilNs, 1 / (steps - done));
       const runs = timeRuns(step, shareOf(stepUntilNs, HOT_SHARE));
       const hot = summarize(await runs.catch((error) => throwProblem(error, length)));
@@ -137,25 +151,6 @@ function throwProblem(error: unknown, length: number): never {
     'E_MODEL_FILE',
     `fails at length ${length}, which "buckets" in its config.yaml lists: ${error.message}`,
   );
-}
-
-/** Sizes tried if requests choose them. */
-const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-
-/** Returns the model with the smallest sizes that it takes. Times of others are learned from requests. */
-async function smallestSizes(session: ModelSession, signature: ModelSignature): Promise<ModelSignature> {
-  let problem: unknown = null;
-  for (const size of SIZES) {
-    const sized = withSizes(signature, size);
-    try {
-      const inputs = randomInputs(sized, 1, stream(1, 'profile-inputs'));
-      await session.run(0, 1, inputs, shapesOf(sized));
-      return sized;
-    } catch (error) {
-      problem ??= error;
-    }
-  }
-  throw problem;
 }
 
 function shapesOf({ inputs }: ModelSignature): readonly Shape[] {
@@ -190,15 +185,16 @@ interface Step {
   readonly bucket: number;
   /** With the sizes that are measured. */
   readonly signature: ModelSignature;
+  readonly inputs: Pick<FoundInputs, 'draw'>;
   /** True if the session takes the inputs of each request separately. */
   readonly isApart: boolean;
   /** Number of INFERs; null: until their figures are stable or the time is up. */
   readonly runs: number | null;
 }
 
-function inputsOf({ signature, batchSize, isApart }: Step, random: Random): Uint8Array[] {
-  if (!isApart) return randomInputs(signature, batchSize, random);
-  return Array.from({ length: batchSize }, () => randomInputs(signature, 1, random)).flat();
+function inputsOf({ signature, inputs, batchSize, isApart }: Step, random: Random): Uint8Array[] {
+  if (!isApart) return inputs.draw(signature, batchSize, random);
+  return Array.from({ length: batchSize }, () => inputs.draw(signature, 1, random)).flat();
 }
 
 function runOnce(

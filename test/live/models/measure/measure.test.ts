@@ -4,10 +4,12 @@ import { describe, expect, it, test } from 'vitest';
 import { makeModel } from '../../../../src/live/models/make/make-model.js';
 import { summarize } from '../../../../src/live/models/measure/durations.js';
 import { measureModel } from '../../../../src/live/models/measure/measure.js';
+import { usualInputs } from '../../../../src/live/models/measure/sample-inputs.js';
 import { timeSession } from '../../../../src/live/models/measure/session-timing.js';
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { CPU, failure, tempDir, writeIn } from '../fixtures.js';
+import { encodeGraph } from '../small-graph.js';
 
 describe('measuring a model', () => {
   it('gives a figure for the LOAD and for every batch size, and says how far it is', async () => {
@@ -38,15 +40,73 @@ describe('measuring a model', () => {
     const { signature } = await readModelFile(onnxPath);
     const { ortPath } = await optimizeModel(onnxPath, 'cpu');
     const spec = { ortPath, signature, batchSizes: [1], device: CPU, runs: 1 };
+    const timed = { ...spec, inputs: { signature, draw: usualInputs() } };
     const loadedBytes = async (...usedBytes: number[]) => {
       const bytes = new Uint8Array(readFileSync(ortPath));
       const memory = async () => ({ usedBytes: usedBytes.shift() ?? Number.NaN, totalBytes: 1000 });
-      return (await timeSession(bytes, spec, 0, () => {}, memory)).loadedBytes;
+      return (await timeSession(bytes, timed, 0, () => {}, memory)).loadedBytes;
     };
     expect(await loadedBytes(300, 420)).toBe(120);
     expect(await loadedBytes(420, 300)).toBe(0);
     expect(await measureModel(spec)).not.toHaveProperty('loadedBytes');
   });
+
+  it.each([
+    [
+      'TopK',
+      [
+        ['x', 'FP32', [1, 9]],
+        ['k', 'INT64', [1]],
+      ],
+      [1, 3],
+      true,
+    ],
+    ['Slice', [['x', 'FP32', [9, 9]], ...lists('starts', 'ends', 'axes', 'steps')], [9, 9], true],
+    [
+      'Expand',
+      [
+        ['x', 'FP32', [3, 1]],
+        ['shape', 'INT64', [3]],
+      ],
+      [2, 3, 6],
+      true,
+    ],
+    [
+      'Dropout',
+      [
+        ['x', 'FP32', [9]],
+        ['ratio', 'FP32', []],
+        ['train', 'BOOL', []],
+      ],
+      [9],
+      false,
+    ],
+    [
+      'Mod',
+      [
+        ['x', 'INT64', [9]],
+        ['y', 'INT64', [9]],
+      ],
+      [9],
+      false,
+    ],
+  ] as [string, [string, 'FP32' | 'INT64' | 'BOOL', number[]][], number[], boolean][])(
+    'tries small numbers until %s computes them, and sees outputs whose sizes follow from values',
+    async (op, tensors, dims, freeOutputs) => {
+      const type = tensors[0][1];
+      const inputs = tensors.map(([name, each, sizes]) => ({ name, type: each, dims: sizes }));
+      const nodes = [
+        { op, inputs: inputs.map(({ name }) => name), outputs: op === 'TopK' ? ['y', 'at'] : ['y'] },
+      ];
+      const graph = encodeGraph({ inputs, outputs: [{ name: 'y', dims, type }], nodes });
+      const onnxPath = writeIn(tempDir(), join('1', 'm.onnx'), graph);
+      const { signature } = await readModelFile(onnxPath);
+      const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+      const measured = await measureModel({ ortPath, signature, batchSizes: [1], device: CPU, runs: 4 });
+      expect(measured.batches).toHaveLength(1);
+      expect(measured.freeOutputs).toBe(freeOutputs);
+    },
+  );
 
   it('fails with the reason, not with a thread', async () => {
     const ortPath = writeIn(tempDir(), 'm.ort', 'nonsense');
@@ -66,3 +126,7 @@ test('quantiles are measured durations', () => {
 });
 
 const SHAPE = { input: 8, seed: 1, classes: 4 };
+
+function lists(...names: string[]): [string, 'INT64', number[]][] {
+  return names.map((name) => [name, 'INT64', [2]]);
+}
