@@ -65,6 +65,7 @@ const profileSection = section({
     .regex(/^[0-9a-f]{64}$/)
     .exactOptional()
     .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
+  samplesSha256: z.string().exactOptional().describe('SHA-256 of the inputs given for measuring it.'),
   batching: batching.exactOptional().describe('True if the first dimension of the model is a batch.'),
   freeOutputs: flag(
     'Sizes of outputs follow from the values of inputs and differ from those that the model declares.',

@@ -8,10 +8,12 @@ import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { productDirs } from '../live/models/product-dirs.js';
 import type { RepositoryModel } from '../live/models/repository.js';
+import { samplesDigest } from '../live/models/samples.js';
 
 /** True if a profile is of the current version of this model, and complete for serving it. */
 export function suits(profile: Profile, model: RepositoryModel): boolean {
   if (profile.modelSha256 !== modelDigest(model.onnxPath)) return false;
+  if ((profile.samplesSha256 ?? null) !== samplesDigest(model.samples)) return false;
   const check = checkOf(model, profile);
   const { signature } = withBatching(model, check);
   // Its config.yaml changed sizes of dimensions, or lengths.

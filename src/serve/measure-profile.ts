@@ -8,6 +8,7 @@ import { type Measurement, measureModel } from '../live/models/measure/measure.j
 import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import type { RepositoryModel } from '../live/models/repository.js';
+import { samplesDigest } from '../live/models/samples.js';
 import { onnxruntimeVersion } from '../live/ort/open-session.js';
 
 interface ProfileOptions {
@@ -43,11 +44,11 @@ export async function measureProfile(
     onProgress,
   }: ProfileOptions = {},
 ): Promise<MeasuredProfile> {
-  const { signature, onnxPath } = model;
+  const { signature, onnxPath, samples } = model;
   const { ortPath } = await optimizeModel(onnxPath, device.kind, cacheDir);
   const isIgnored = !model.batchIsUnchecked;
   const check = signature.batched ? { precision: model.precision, isIgnored } : null;
-  const spec = { ortPath, signature, batchSizes, device, runs, budgetNs, check };
+  const spec = { ortPath, signature, batchSizes, device, runs, budgetNs, check, samples };
   const measurement = await measureModel(spec, onProgress);
   const asked = { signature, batchSizes };
   const sizes = isIgnored ? batchSizes : withBatching(asked, measurement.batching).batchSizes;
@@ -62,7 +63,7 @@ export function deviceText({ kind, adapter, session: { intraOpThreads } }: OrtDe
 }
 
 function profileOf(
-  { name, precision, signature, onnxPath }: RepositoryModel,
+  { name, precision, signature, onnxPath, samples }: RepositoryModel,
   batchSizes: readonly number[],
   device: OrtDeviceSpec,
   {
@@ -78,6 +79,7 @@ function profileOf(
   }: Measurement,
 ): Profile {
   const gpu = deviceText(device);
+  const samplesSha256 = samplesDigest(samples);
   const runtime = `onnxruntime ${onnxruntimeVersion()}`;
   const { lengths } = signature;
   const rowsOf = (timed: Measurement['batches']) =>
@@ -96,6 +98,7 @@ function profileOf(
     inputBytes,
     outputBytes,
     modelSha256: modelDigest(onnxPath),
+    ...(samplesSha256 === null ? {} : { samplesSha256 }),
     ...(batching === null ? {} : { batching: { ...batching, batchSizes: [...batching.batchSizes] } }),
     ...(freeOutputs ? { freeOutputs } : {}),
     batches: rowsOf(batches),

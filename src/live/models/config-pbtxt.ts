@@ -3,6 +3,7 @@ import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
 import { MIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
+import type { Warmup } from './samples.js';
 import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPolicy } from './settings.js';
 import { readTextProto, type TextField } from './text-proto.js';
 
@@ -71,6 +72,7 @@ class PbtxtReader {
   private versions: VersionPolicy | null = null;
   private modelFile: string | null = null;
   private preferred: readonly number[] = [];
+  private readonly warmups: Warmup[] = [];
   private readonly tensors: PbtxtTensor[] = [];
   private readonly labels: Record<string, string> = {};
   private readonly unused = new Set<string>();
@@ -84,7 +86,7 @@ class PbtxtReader {
   read(): Omit<PbtxtSettings, 'path'> {
     this.refuseRepeated(this.fields, SINGULAR);
     for (const field of this.fields) this.take(field);
-    const { maxBatchSize, versions, modelFile, preferred, tensors, labels, unused } = this;
+    const { maxBatchSize, versions, modelFile, preferred, tensors, labels, warmups, unused } = this;
     const most = maxBatchSize?.size ?? LARGEST_BATCH;
     if (preferred.some((size) => size < 1 || size > most)) {
       const what = `must be at least 1 and at most ${maxBatchSize === null ? most : `max_batch_size, ${most}`}`;
@@ -103,6 +105,7 @@ class PbtxtReader {
         : { suggestedSizes: [...new Set(sizes)].sort((a, b) => a - b) }),
       ...(maxBatchSize?.size === 0 ? { batch: 'none' as const } : {}),
       labels,
+      ...(warmups.length === 0 ? {} : { warmups }),
     };
     return { settings, maxBatchSize, tensors, unused: [...unused] };
   }
@@ -132,6 +135,9 @@ class PbtxtReader {
       case 'input':
       case 'output':
         this.tensor(name, field);
+        return;
+      case 'model_warmup':
+        this.warmups.push(this.warmup(field));
         return;
       case 'dynamic_batching':
         this.dynamicBatching(field);
@@ -185,6 +191,25 @@ class PbtxtReader {
     }
     const datatype = type === undefined ? null : this.datatype(type);
     this.tensors.push({ role, name, line: field.line, datatype, dims: dims.length === 0 ? null : dims });
+  }
+
+  private warmup(field: TextField): Warmup {
+    const inputs = this.inner(field).filter(({ name }) => name === 'inputs');
+    return Object.fromEntries(
+      inputs.map((entry) => {
+        const [key, value] = ['key', 'value'].map((part) =>
+          this.inner(entry).find(({ name }) => name === part),
+        );
+        if (key === undefined || value === undefined)
+          throw this.fail('must have a key and a value', entry.line, 'model_warmup.inputs');
+        const fields = this.inner(value);
+        const file = fields.find(({ name }) => name === 'input_data_file');
+        const isZero = fields.some((each) => each.name === 'zero_data' && this.truth(each));
+        const shape = fields.filter(({ name }) => name === 'dims').map((each) => this.whole(each));
+        const data = file === undefined ? (isZero ? 'zero' : 'random') : { file: this.text(file) };
+        return [this.text(key), { shape, data }];
+      }),
+    );
   }
 
   private datatype({ name, line, value }: TextField): PbtxtTensor['datatype'] {

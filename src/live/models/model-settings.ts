@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { FREE, type ModelSignature, type TensorSignature } from '../model.js';
 import { type PbtxtSettings, readConfigPbtxt } from './config-pbtxt.js';
 import { isWithinFolder } from './labels.js';
+import { sampleFiles } from './samples.js';
 import { type ModelSettings, readSettings } from './settings.js';
 
 /** All settings of one model by the operator. */
@@ -44,7 +45,9 @@ export function modelFileName(modelDir: string, name: string): string | undefine
 export function settingsFiles(modelDir: string, name: string): string[] {
   const { settings } = readFolderSettings(modelDir, name);
   const labels = Object.values(settings.labels).filter(isWithinFolder);
-  return [...SETTINGS_FILES, ...labels].map((file) => join(modelDir, file));
+  return [...SETTINGS_FILES, ...labels, ...sampleFiles(settings.samples, settings.warmups)].map((file) =>
+    join(modelDir, file),
+  );
 }
 
 /** Throws `E_CONFIG_VALUE` if `config.pbtxt` describes another model. */

@@ -6,8 +6,10 @@ import { callRuntime } from '../ort/runtime-call.js';
 import { type ModelMetadata, readSignature, type SignatureSettings } from '../ort/signature.js';
 import { readLabels } from './labels.js';
 import { locate } from './locate.js';
+import type { Sample } from './measure/sample-inputs.js';
 import { checkDescription, modelFileName, NO_FOLDER, readFolderSettings } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
+import { readSamples } from './samples.js';
 import {
   howToMake,
   isVersion,
@@ -41,6 +43,8 @@ export interface RepositoryModel {
   readonly sloNs: number | null;
   /** By output: names of its classes; null: it has none, or no output has any. */
   readonly labels: readonly (readonly string[] | null)[] | null;
+  /** Inputs for measuring; empty: chosen. */
+  readonly samples: readonly Sample[];
 }
 
 /** Servable and unservable models of a repository. */
@@ -128,6 +132,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
     batchIsUnchecked: signature.batched && settings.batch === undefined,
     sloNs: settings.slo ?? null,
     labels: readLabels(modelDir, settings.labels, signature),
+    samples: readSamples(modelDir, settings, signature),
   };
 }
 

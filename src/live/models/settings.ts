@@ -8,6 +8,7 @@ import { TYPE_NAMES } from '../../base/type-names.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
 import { MOST_LENGTHS } from '../../core/model.js';
 import type { BatchSetting, Dimensions } from '../ort/signature.js';
+import type { SampleSetting, Warmup } from './samples.js';
 
 const duration = z
   .string({
@@ -63,6 +64,20 @@ const fill = z.record(
   z.union([z.number(), z.boolean()], { error: 'must be a number, or true or false' }),
 );
 
+const samples = z.union(
+  [
+    z.string().regex(/\.(?:npz|json)$/),
+    z.record(
+      z.string(),
+      z.tuple([z.number(), z.number()]).refine(([least, most]) => least <= most),
+    ),
+  ],
+  {
+    error:
+      'must be a file .npz or .json, or by input the least and the largest value, such as { iou: [0, 1] }',
+  },
+);
+
 const schema = z.strictObject({
   versions: versions.exactOptional(),
   labels: z.record(z.string(), z.string().min(1)).default({}),
@@ -72,6 +87,7 @@ const schema = z.strictObject({
   dimensions: z.record(z.string(), z.int().min(1)).default({}),
   buckets: buckets.exactOptional(),
   fill: fill.exactOptional(),
+  samples: samples.exactOptional(),
 });
 
 /** Policy for which versions of a model are served. */
@@ -107,6 +123,10 @@ export interface ModelSettings {
   readonly buckets?: readonly number[];
   /** By input: value that shorter ones are padded with. Undefined: they are not. */
   readonly fill?: Readonly<Record<string, number | boolean>>;
+  /** Inputs for measuring. Undefined: chosen. */
+  readonly samples?: SampleSetting;
+  /** Used if `samples` is not given. Only in `config.pbtxt`. */
+  readonly warmups?: readonly Warmup[];
 }
 
 const NO_SETTINGS: ModelSettings = { dimensions: {}, labels: {} };

@@ -23,13 +23,16 @@ export function problemError({ code, what, place }: RuntimeProblem): EscapementE
   return new EscapementError(code, what, place);
 }
 
-/** Message of onnxruntime, on one line and without the place in its source. */
+/** Message of onnxruntime, on one line, without the place in its source and the stack. */
 export function onnxruntimeReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/requires f16 but the device does not support it/.test(message)) {
     return 'the GPU or its driver cannot compute in FP16, as it lacks shader-f16: use runtime.precision fp32';
   }
-  const words = message.split(/\s+/).filter((word) => word !== '');
+  const words = message
+    .replace(/\bStacktrace:.*/s, '')
+    .split(/\s+/)
+    .filter((word) => word !== '');
   const isPlace = (word: string) => /.\.(?:cc|cpp|cu|h):\d+$/.test(word);
   // After the first place comes the function with its parameters, before the reason itself.
   const first = words.findIndex(isPlace);

@@ -1,5 +1,7 @@
+import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import {
+  bytesOfShape,
   DATATYPES,
   hasFreeSizes,
   type ModelSignature,
@@ -7,14 +9,18 @@ import {
   type TensorSignature,
   withSizes,
 } from '../../model.js';
+import { InputError } from '../../ort/input-error.js';
 import type { ModelSession } from '../../ort/session.js';
 import { bytesOfTexts } from '../../texts.js';
 import { tensorOf } from './comparer.js';
 
-/** Values of one input: a tensor of one request, or a range to draw from. */
-export type SampleValues =
-  | { readonly shape: Shape; readonly bytes: Uint8Array }
-  | { readonly least: number; readonly most: number };
+/** Values of one input of a request; what is absent is chosen. */
+interface SampleValues {
+  readonly shape?: Shape;
+  readonly bytes?: Uint8Array;
+  /** To draw from, in place of `bytes`. */
+  readonly range?: readonly [least: number, most: number];
+}
 
 /** Values for measuring a model, by input; others are chosen. */
 export type Sample = Readonly<Record<string, SampleValues>>;
@@ -29,7 +35,7 @@ export interface FoundInputs {
 }
 
 /** Draws the inputs of `count` requests to a model with these sizes. */
-export type DrawInputs = (signature: ModelSignature, count: number, random: Random) => Uint8Array[];
+type DrawInputs = (signature: ModelSignature, count: number, random: Random) => Uint8Array[];
 
 /**
  * Finds inputs that a model computes: those of `samples`, and else small numbers in turn, with the smallest sizes that it
@@ -53,7 +59,13 @@ export async function findInputs(
       return { signature: sized, freeOutputs, draw: drawer(choice, samples) };
     }
   }
-  throw search.problem;
+  const { problem } = search;
+  if (problem instanceof InputError)
+    throw new EscapementError(
+      'E_MODEL_FILE',
+      `${problem.message}. Give inputs that it takes as "samples" in its config.yaml`,
+    );
+  throw problem;
 }
 
 /** Draws the inputs that are tried first. */
@@ -147,9 +159,10 @@ class InputSearch {
 
   /** Number of values to try for each input. */
   private countsFor(sized: ModelSignature): number[] {
-    return sized.inputs.map((input) =>
-      input.name in (this.samples[0] ?? {}) ? 1 : valuesFor(input, sized).length,
-    );
+    return sized.inputs.map((input) => {
+      const { bytes, range } = this.samples[0]?.[input.name] ?? {};
+      return bytes === undefined && range === undefined ? valuesFor(input, sized).length : 1;
+    });
   }
 
   /** Shapes of the outputs; null: the model does not compute such inputs. */
@@ -189,10 +202,8 @@ function* choicesWithSum([count, ...others]: readonly number[], sum: number): Ge
 function sampled(signature: ModelSignature, [sample = {}]: readonly Sample[]): ModelSignature {
   if (signature.batched) return signature;
   const inputs = signature.inputs.map((input) => {
-    const values = sample[input.name];
-    return values === undefined || !('shape' in values)
-      ? input
-      : { ...input, shape: values.shape, bytes: values.bytes.length };
+    const { shape = input.shape } = sample[input.name] ?? {};
+    return { ...input, shape, bytes: bytesOfShape(input.datatype, shape) };
   });
   return { ...signature, inputs };
 }
@@ -216,11 +227,12 @@ export function drawnFrom(
   given: SampleValues | undefined,
   random: Random,
 ): Uint8Array | null {
-  if (given === undefined) return null;
-  if ('bytes' in given)
-    return given.bytes.length === input.bytes || input.datatype === 'BYTES' ? given.bytes : null;
-  const { least, most } = given;
-  return drawn(input, input.datatype.startsWith('FP') ? between(least, most) : whole(least, most), random);
+  if (given?.range !== undefined) {
+    const [least, most] = given.range;
+    return drawn(input, input.datatype.startsWith('FP') ? between(least, most) : whole(least, most), random);
+  }
+  const isFit = given?.bytes?.length === input.bytes || input.datatype === 'BYTES';
+  return isFit ? (given?.bytes ?? null) : null;
 }
 
 /** Texts are numbers, too, since a model may parse them. */

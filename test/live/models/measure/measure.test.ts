@@ -85,7 +85,7 @@ describe('measuring a model', () => {
       'Mod',
       [
         ['x', 'INT64', [9]],
-        ['y', 'INT64', [9]],
+        ['by', 'INT64', [9]],
       ],
       [9],
       false,

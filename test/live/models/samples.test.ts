@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelSignature } from '../../../src/live/model.js';
+import { readConfigPbtxt } from '../../../src/live/models/config-pbtxt.js';
+import { readSamples, samplesDigest } from '../../../src/live/models/samples.js';
+import { failure, tempDir, writeIn } from './fixtures.js';
+
+const SIGNATURE: ModelSignature = {
+  inputs: [
+    { name: 'x', datatype: 'FP32', shape: [2], bytes: 8 },
+    { name: 'i', datatype: 'INT64', shape: [1], bytes: 8 },
+  ],
+  outputs: [],
+  batched: true,
+};
+const ROWS = [1, 3, 5].map((x, r) => ({
+  x: { shape: [2], bytes: floats(x, x + 1) },
+  i: { shape: [1], bytes: long(7 + r) },
+}));
+
+describe('inputs for measuring', () => {
+  it('are rows of the arrays that numpy saves', () => {
+    const dir = tempDir();
+    writeIn(dir, 'in.npz', Buffer.from(NPZ, 'base64'));
+    const samples = readSamples(dir, { samples: 'in.npz' }, SIGNATURE);
+    expect(samples).toEqual(ROWS);
+    expect(samplesDigest(samples)).not.toBe(samplesDigest(samples.slice(1)));
+  });
+
+  it('are rows of requests', () => {
+    const dir = tempDir();
+    const body = (from: number, rows: number[][]) => ({
+      inputs: [
+        { name: 'x', shape: [rows.length, 2], datatype: 'FP32', data: rows.flat() },
+        { name: 'i', shape: [rows.length, 1], datatype: 'INT64', data: rows.map((_, r) => [from + r]) },
+      ],
+    });
+    writeIn(
+      dir,
+      'in.json',
+      JSON.stringify([
+        body(7, [
+          [1, 2],
+          [3, 4],
+        ]),
+        body(9, [[5, 6]]),
+      ]),
+    );
+    expect(readSamples(dir, { samples: 'in.json' }, SIGNATURE)).toEqual(ROWS);
+  });
+
+  it('are what model_warmup has', () => {
+    const dir = tempDir();
+    writeIn(dir, 'warmup/long', long(7));
+    const input = (name: string, rest: string) => `inputs { key: "${name}" value { ${rest} } }`;
+    const fields = [input('x', 'dims: [ 2 ] zero_data: true'), input('i', 'dims: 1 input_data_file: "long"')];
+    const path = writeIn(dir, 'config.pbtxt', `model_warmup { name: "one" ${fields.join(' ')} }`);
+    const { settings } = readConfigPbtxt(path, 'm');
+    const expected = { x: { shape: [2], bytes: floats(0, 0) }, i: { shape: [1], bytes: long(7) } };
+    expect(readSamples(dir, settings, SIGNATURE).map((one) => JSON.stringify(one))).toEqual([
+      JSON.stringify({ ...expected, i: { shape: [1], bytes: Buffer.from(long(7)) } }),
+    ]);
+  });
+
+  it.each([
+    [
+      'in.json',
+      '{"inputs":[{"name":"z","shape":[1],"data":[1]}]}',
+      'z is no input of the model: those are x, i',
+    ],
+    [
+      'in.json',
+      '{"inputs":[{"name":"x","shape":[3],"data":[1,2,3]}]}',
+      'input x is [3], and the model takes [-1,2]',
+    ],
+    [
+      'in.json',
+      '{"inputs":[{"name":"x","shape":[3,2],"data":[1]}]}',
+      'input x has 1 values, not those of [3,2]',
+    ],
+    ['in.json', '[1]', 'it is no request of the Open Inference Protocol, nor a list of them'],
+    ['in.npz', 'PK', 'is not an .npz file'],
+    ['../in.npz', '', "samples must lie in the model's folder"],
+    ['gone.npz', null, "there is no such file with samples in the model's folder"],
+  ])('in %s that do not fit are refused: %s', async (samples, content, why) => {
+    const dir = tempDir();
+    if (content !== null) writeIn(dir, `m/${samples}`, content);
+    const { message } = await failure((async () => readSamples(`${dir}/m`, { samples }, SIGNATURE))());
+    expect(message).toContain(why);
+  });
+});
+
+function floats(...values: number[]): Uint8Array {
+  return new Uint8Array(Float32Array.from(values).buffer);
+}
+
+function long(value: number): Uint8Array {
+  return new Uint8Array(BigInt64Array.of(BigInt(value)).buffer);
+}
+
+/** np.savez_compressed(file, x=np.array([[1,2],[3,4],[5,6]], np.float32), i=np.array([[7],[8],[9]], np.int64)) */
+const NPZ =
+  'UEsDBC0AAAAIAAAAIQD/v0I1//////////8FABQAeC5ucHkBABAAmAAAAAAAAABYAAAAAAAAAJvsF+obEMnIUMZQrZ6SWpxcpG6l' +
+  'oG6TZqKuo6Cell9UUpSYF59flJIKEndLzClOBYoXZyQWpAL5GsY6CkaaOgq1CmQDLgaGBnsGBgYHIALiBiBeAMQHHABQSwMELQAA' +
+  'AAgAAAAhAGZbQf3//////////wUAFABpLm5weQEAEACYAAAAAAAAAE8AAAAAAAAAm+wX6hsQychQxlCtnpJanFykbqWgbpNpoa6j' +
+  'oJ6WX1RSlJgXn1+UkgoSd0vMKU4FihdnJBakAvkaxjoKhpo6CrUKZAMudgYI4IDSnFAaAFBLAQItAy0AAAAIAAAAIQD/v0I1WAAA' +
+  'AJgAAAAFAAAAAAAAAAAAAACAAQAAAAB4Lm5weVBLAQItAy0AAAAIAAAAIQBmW0H9TwAAAJgAAAAFAAAAAAAAAAAAAACAAY8AAABp' +
+  'Lm5weVBLBQYAAAAAAgACAGYAAAAVAQAAAAA=';
