@@ -21,6 +21,8 @@ export function plannedKinds(overs: readonly Over[]): PlannedKind[] {
       const what = 'with --minimize cost, ranges are of kinds of GPUs, e.g. cluster.gpus.t4=0:16';
       throw new EscapementError('E_USAGE', `--over ${written(over)}: ${what}`);
     }
+    // A range of one is of a kind that every fleet has.
+    if (over.from === over.to && /^\d+$/.test(over.from)) return { name, over, counts: [Number(over.from)] };
     const lattice = latticeOf(over, true);
     return { name, over, counts: Array.from({ length: lattice.size }, (_, i) => Number(lattice.text(i))) };
   });

@@ -118,3 +118,13 @@ describe('ranges of fleets', () => {
     expect(() => plannedKinds(text.split(',').map(parseOver))).toThrow(message);
   });
 });
+
+it('takes a range of one for a kind that every fleet has', () => {
+  const kinds = plannedKinds(['cluster.gpus.a=2:2', 'cluster.gpus.b=0:1'].map(parseOver));
+  const prices = new Map([
+    ['a', 1],
+    ['b', 1],
+  ]);
+  const space = new FleetSpace(kinds, { prices, fixed: [], leastGpus: 2 });
+  expect([0, 1].map((index) => space.text(index))).toEqual(['2 × a', '2 × a + 1 × b']);
+});
