@@ -1,33 +1,62 @@
+import { statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import type { LiveSource } from '../../run/calibrate/calibrate.js';
 import { warn, writeErr } from '../../text/terminal.js';
-import { json, print } from '../common-options.js';
-import { group, list, required, text, usageError, type ValuesOf } from '../options.js';
+import { accessFlags, json, print } from '../common-options.js';
+import { durationOr, group, list, required, text, usageError, type ValuesOf } from '../options.js';
+import { accessOf } from '../token.js';
 
 export const flags = {
   runs: required(
-    list('Folder of a live run (run --out), then of its simulation (run --mode simulate --out)'),
+    list(
+      'A live run: its folder (run --out), a journal, or a metrics port, http://HOST:8002; then the folder of its simulation',
+    ),
   ),
   ...group('Output', { json, out: text('Write the overrides to this file, for --set @FILE') }),
+  ...group('Metrics', { for: durationOr('60s', 'Time from the first scrape to the second') }),
+  ...accessFlags,
 };
 export const examples = [
   'calibrate out/live out/simulated --out machine.set',
   'simulate live.yaml --set @machine.set --out out/calibrated',
+  'calibrate server.journal out/simulated',
+  'calibrate http://10.0.0.1:8002 out/simulated --for 5m',
 ];
 export const notes =
   'Measures both runs by their logs in the same way: durations of INFERs relative to the profiles, how they spread, delays ' +
   'of messages, and the time that lanes take between two INFERs. Each key moves by the difference, and the experiment is ' +
-  'simulated again. Start it in the folder in which the simulation was started.';
+  'simulated again. A journal is replayed for it; metrics tell only how long the INFERs of each model took. Start it in the ' +
+  'folder in which the simulation was started.';
+
+type Args = ValuesOf<typeof flags>;
 
 /** `escapement calibrate LIVE SIMULATED`: keys with which the simulation is closer to the live run. */
-export async function handler({ runs, json, out }: ValuesOf<typeof flags>): Promise<void> {
+export async function handler(args: Args): Promise<void> {
   const { calibrate, calibrationText } = await import('../../run/calibrate/calibrate.js');
+  const { runs, json, out } = args;
   const [live, simulated, ...more] = runs;
   if (live === undefined || simulated === undefined || more.length > 0)
-    throw usageError(`calibrate needs two folders, a live run and its simulation, found ${runs.length}`);
+    throw usageError(`calibrate needs two, a live run and its simulation, found ${runs.length}`);
   if (out !== undefined) checkWritable(out);
-  const found = await calibrate(live, simulated);
+  const found = await calibrate(await sourceOf(live, args), simulated);
   warn(found.warnings);
   if (out !== undefined) writeWhole(out, found.overrides.map((line) => `${line}\n`).join(''));
   print({ json }, found, () => calibrationText(found));
   if (out !== undefined) writeErr(`overrides: ${out}\n`);
+}
+
+async function sourceOf(live: string, args: Args): Promise<LiveSource> {
+  if (!/^https?:/i.test(live))
+    return statSync(live, { throwIfNoEntry: false })?.isFile() ? { journal: live } : { dir: live };
+  if (args.for === 0) throw usageError('--for: must be longer than 0s');
+  const { fetchText } = await import('../../tools/top/fetch-status.js');
+  const { token = null, insecure, ...ca } = await accessOf(args);
+  const scrape = () =>
+    fetchText(live, '/metrics', { token, trust: { ...ca, rejectUnauthorized: !insecure } });
+  const first = await scrape();
+  writeErr(`counting at ${live} for ${args.for / NS_PER_S} s\n`);
+  await setTimeout(args.for / NS_PER_MS);
+  return { url: live, first, last: await scrape(), seconds: args.for / NS_PER_S };
 }

@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
-import { createPolicyOf } from '../../config/create-policy.js';
+import { createJournaledPolicy } from '../../config/create-policy.js';
 import { INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { ModelSpec } from '../../core/model.js';
@@ -33,12 +33,7 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
   await replayJournal(path, {
     createPolicy: (recorded, context) => {
       header = recorded;
-      const { kind, options, plugin } = recorded.policy;
-      if (plugin !== undefined) {
-        const what = `was scheduled by the plugin ${plugin.file}, without which it cannot be replayed`;
-        throw new EscapementError('E_PLUGIN', what, { file: path });
-      }
-      return createPolicyOf({ kind, options: options as never })(context);
+      return createJournaledPolicy(recorded.policy, path)(context);
     },
     watchers: [
       {

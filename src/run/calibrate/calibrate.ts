@@ -4,14 +4,13 @@ import type { Experiment, NoiseConfig } from '../../config/experiment.js';
 import { parseExperiment } from '../../config/load.js';
 import { formatDuration } from '../../config/units-text.js';
 import { runLogs } from '../../record/flight/run-logs.js';
-import type { RequestFigures, RunResult } from '../../record/results.js';
-import { compareRuns } from '../../report/compare/compare.js';
-import { runNames } from '../../report/compare/named-run.js';
 import { loadRun } from '../../report/load.js';
 import { formatCount, formatMs, formatRate, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { simulate } from '../simulated.js';
+import { type Figures, figuresOf, recordOfJournal, recordOfRun } from './live-record.js';
 import { type Measured, measureRun } from './measure.js';
+import { recordOfMetrics, type Scrapes } from './metrics-record.js';
 
 /** A figure of the live run, of the simulation, and of the simulation with the overrides; null: nothing to measure. */
 type Thrice = readonly [live: number | null, before: number | null, after: number | null];
@@ -49,12 +48,15 @@ export interface Calibration {
 const ROUGH = 200;
 const LEAST_OF_MODEL = 20;
 
+/** The folder of a run, a journal, or scrapes of metrics. */
+export type LiveSource = { readonly dir: string } | { readonly journal: string } | Scrapes;
+
 /**
- * Finds what makes a simulation differ from the live run of the same experiment: measures both in the same way, moves
+ * Finds what makes a simulation differ from a live run of the same experiment: measures both in the same way, moves
  * each key by the difference, and simulates again. So whatever a measurement gets wrong, it gets wrong in both.
  */
-export async function calibrate(liveDir: string, simulatedDir: string): Promise<Calibration> {
-  const [live, before] = [loadRun(liveDir), loadRun(simulatedDir)];
+export async function calibrate(source: LiveSource, simulatedDir: string): Promise<Calibration> {
+  const before = loadRun(simulatedDir);
   if (before.summary.kind !== 'simulated') {
     const what = `is ${before.summary.kind === 'live' ? 'a live run' : 'a load'}: give the live run first, then a simulation`;
     throw new EscapementError('E_RESULTS', what, { file: simulatedDir });
@@ -63,42 +65,36 @@ export async function calibrate(liveDir: string, simulatedDir: string): Promise<
   const experimentWith = (more: readonly string[]) =>
     parseExperiment(before.experiment, before.origin?.file ?? 'experiment.yaml', [...overrides, ...more]);
   const experiment = await experimentWith([]);
-  checkSame(live, experiment, liveDir);
-  const measured = (run: RunResult, dir: string) =>
-    measureRun(runLogs(dir, run), experiment, run.windows[0].beginSeconds * NS_PER_S);
-  const [ofLive, ofSimulated] = [measured(live, liveDir), measured(before, simulatedDir)];
+  const fromNs = before.windows[0].beginSeconds * NS_PER_S;
+  const compared = { run: before, dir: simulatedDir, experiment, fromNs };
+  const simulated = measureRun(runLogs(simulatedDir, before), experiment, fromNs);
+  const live =
+    'dir' in source
+      ? recordOfRun(source.dir, compared)
+      : 'journal' in source
+        ? await recordOfJournal(source.journal, compared)
+        : recordOfMetrics(source, compared, simulated);
   for (const [{ infers }, file] of [
-    [ofLive, liveDir],
-    [ofSimulated, simulatedDir],
+    [live.measured, fileOf(source)],
+    [simulated, simulatedDir],
   ] as const)
     if (infers === 0)
       throw new EscapementError('E_RESULTS', 'has no INFER that ended well, and so nothing to measure', {
         file,
       });
-  const keys = calibratedKeys(experiment, ofLive, ofSimulated);
+  const keys = calibratedKeys(experiment, live.measured, simulated);
   const found = overridesOf(keys, experiment.cluster.noise);
   const after = found.length === 0 ? before : await simulate(await experimentWith(found));
-  const names = runNames([liveDir, simulatedDir]);
-  const { warnings } = compareRuns([live, before].map((run, i) => ({ name: names[i]!, run })));
   return {
-    parts: partsOf([live, before, after]),
+    parts: partsOf(experiment, [live.figures, figuresOf(before), figuresOf(after)]),
     keys,
     overrides: found,
-    warnings: [...warnings, ...roughness(experiment, ofLive, ofSimulated)],
+    warnings: [...live.warnings, ...roughness(experiment, live.measured, simulated)],
   };
 }
 
-function checkSame({ summary, setup }: RunResult, { models, cluster }: Experiment, file: string): void {
-  const own = [...summary.by.model].sort((a, b) => a.id - b.id);
-  const other = own.find(({ id, key }) => models[id]?.name !== key);
-  const what =
-    other !== undefined
-      ? `its model ${other.id} is ${other.key}, that of the simulation ${models[other.id]?.name ?? 'none'}`
-      : setup?.gpus !== undefined && setup.gpus !== cluster.gpus
-        ? `has ${setup.gpus} GPUs, the simulation ${cluster.gpus}`
-        : null;
-  if (what === null) return;
-  throw new EscapementError('E_RESULTS', `${what}: simulate the experiment that ran live`, { file });
+function fileOf(source: LiveSource): string {
+  return 'dir' in source ? source.dir : 'journal' in source ? source.journal : source.url;
 }
 
 /** Keys whose values change, with what they become. */
@@ -213,22 +209,12 @@ function roughness({ models }: Experiment, live: Measured, simulated: Measured):
   ];
 }
 
-function partsOf(runs: readonly [RunResult, RunResult, RunResult]): ComparedPart[] {
-  const figures = (of: readonly (RequestFigures | undefined)[]) => {
-    const thrice = (read: (one: RequestFigures) => number | null) =>
-      of.map((one) => (one === undefined ? null : read(one))) as unknown as Thrice;
-    return {
-      goodputRps: thrice((one) => one.goodputRps),
-      p50Ms: thrice((one) => one.executedLatencyMs.p50),
-      p99Ms: thrice((one) => one.executedLatencyMs.p99),
-    };
-  };
-  const ofModel = (id: number) => runs.map(({ summary }) => summary.by.model.find((one) => one.id === id));
-  const models = [...runs[0].summary.by.model].sort((a, b) => a.id - b.id);
-  return [
-    { model: '', ...figures(runs.map(({ summary }) => summary)) },
-    ...models.map(({ id, key }) => ({ model: key, ...figures(ofModel(id)) })),
-  ];
+function partsOf({ models }: Experiment, records: readonly ReadonlyMap<string, Figures>[]): ComparedPart[] {
+  return ['', ...models.map(({ name }) => name)].map((model) => {
+    const thrice = (key: keyof Figures) =>
+      records.map((figures) => figures.get(model)?.[key] ?? null) as unknown as Thrice;
+    return { model, goodputRps: thrice('goodputRps'), p50Ms: thrice('p50Ms'), p99Ms: thrice('p99Ms') };
+  });
 }
 
 export function calibrationText({ parts, keys }: Calibration): string {

@@ -7,8 +7,14 @@ import { LOGGED_INFER, LOGGED_LOAD, type LoggedAction, type RunRows } from '../.
 export interface Measured {
   /** INFERs that ended well after the warm-up. */
   readonly infers: number;
-  /** By name of the model: typical duration of its INFERs relative to the profile, and their number. */
-  readonly scale: ReadonlyMap<string, { readonly factor: number; readonly infers: number }>;
+  /**
+   * By name of the model: typical duration of its INFERs relative to the profile, the mean of their requests relative to
+   * it, and their number.
+   */
+  readonly scale: ReadonlyMap<
+    string,
+    { readonly factor: number; readonly mean: number; readonly infers: number }
+  >;
   /** Standard deviation of durations relative to the median of the same model and batch size, without stragglers. */
   readonly spread: number;
   /** Share of INFERs that took far longer than that, and how many times as long. */
@@ -29,12 +35,14 @@ const ONE_SIGMA = 0.8413;
 const FAR_SIGMAS = 5;
 const FAR_SHARE = 0.5;
 
-/** Measures a run of an experiment from `fromNs` on. */
-export function measureRun(rows: RunRows, experiment: Experiment, fromNs: number): Measured {
+/** Measures the actions of a run of an experiment from `fromNs` on. */
+export function measureRun(rows: Pick<RunRows, 'actions'>, experiment: Experiment, fromNs: number): Measured {
   const profiledNs = profiledBy(experiment);
   const { oneLane } = experiment.cluster;
   /** By model, and within it by kind of GPU, batch size and length. */
   const ratios = experiment.models.map(() => new Map<string, number[]>());
+  /** By model: time of its requests in INFERs, and by the profile. */
+  const times = experiment.models.map(() => ({ took: 0, profiled: 0 }));
   const lanes: LoggedAction[][] = [];
   rows.actions((action) => {
     const { type, status, gpu, model, sentNs } = action;
@@ -44,11 +52,16 @@ export function measureRun(rows: RunRows, experiment: Experiment, fromNs: number
     lanes[gpu].push(action);
     if (type !== LOGGED_INFER) return;
     const { key, ns } = profiledNs(action);
+    // A server may have sizes that the simulation lacks.
+    if (ns === undefined) return;
     const alike = ratios[model]!.get(key) ?? [];
     ratios[model]!.set(key, alike);
-    alike.push((action.endNs - action.beginNs) / ns);
+    const tookNs = action.endNs - action.beginNs;
+    alike.push(tookNs / ns);
+    times[model]!.took += tookNs * action.batchSize;
+    times[model]!.profiled += ns * action.batchSize;
   });
-  const scale = new Map<string, { factor: number; infers: number }>();
+  const scale = new Map<string, { factor: number; mean: number; infers: number }>();
   const around: number[] = [];
   for (const [m, cells] of ratios.entries()) {
     let [infers, sum] = [0, 0];
@@ -58,7 +71,9 @@ export function measureRun(rows: RunRows, experiment: Experiment, fromNs: number
       sum += cell.length * middle;
       if (cell.length >= LEAST) for (const ratio of cell) around.push(ratio / middle);
     }
-    if (infers > 0) scale.set(experiment.models[m]!.name, { factor: sum / infers, infers });
+    const { took, profiled } = times[m]!;
+    if (infers > 0)
+      scale.set(experiment.models[m]!.name, { factor: sum / infers, mean: took / profiled, infers });
   }
   const infers = [...scale.values()].reduce((all, one) => all + one.infers, 0);
   return { infers, scale, ...spreadOf(around), ...delaysOf(lanes) };
@@ -71,7 +86,7 @@ function profiledBy({ models, cluster: { kinds } }: Experiment) {
     const spec = models[model]!;
     const kind = kindOf[gpu] ?? 0;
     const bucket = Math.max(0, spec.lengths?.indexOf(paddedLength) ?? 0);
-    const ns = timesOfBucket(timesOn(spec, kind), bucket)[spec.batchSizes.indexOf(batchSize)]!;
+    const ns = timesOfBucket(timesOn(spec, kind), bucket)[spec.batchSizes.indexOf(batchSize)];
     return { key: `${kind} ${batchSize} ${bucket}`, ns };
   };
 }

@@ -23,10 +23,15 @@ const CERTIFICATE = /CERT|ISSUER|SIGNATURE/;
 const TIMEOUT_MS = 3000;
 const MOST_BYTES = 16 * MIB;
 
-/** State of a controller. Throws `E_SERVER` if there is none, or something else. */
-export async function fetchStatus(url: string, access = OPEN, signal?: AbortSignal): Promise<ClusterStatus> {
+/** Answer of a controller's metrics port to `GET path`. Throws `E_SERVER` if there is none. */
+export async function fetchText(
+  url: string,
+  path: '/status' | '/metrics',
+  access = OPEN,
+  signal?: AbortSignal,
+): Promise<string> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
-  const { status, body } = await ask(new URL('/status', url).href, access, signal).catch(
+  const { status, body } = await ask(new URL(path, url).href, access, signal).catch(
     (error: NodeJS.ErrnoException) => {
       const { name, code = '', message } = error;
       // Several addresses of one name have failed if there is no message.
@@ -42,7 +47,14 @@ export async function fetchStatus(url: string, access = OPEN, signal?: AbortSign
         : 'takes another token than that of --token-file',
     );
   }
-  if (status !== 200) throw fail(`answers ${status} to GET /status: ${ADVICE}`);
+  if (status !== 200) throw fail(`answers ${status} to GET ${path}: ${ADVICE}`);
+  return body;
+}
+
+/** State of a controller. Throws `E_SERVER` if there is none, or something else. */
+export async function fetchStatus(url: string, access = OPEN, signal?: AbortSignal): Promise<ClusterStatus> {
+  const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
+  const body = await fetchText(url, '/status', access, signal);
   const found = asJson(body);
   const parsed = statusSchema.safeParse(found);
   if (parsed.success) return parsed.data;

@@ -1,7 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseExperiment } from '../../../src/config/load.js';
+import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import type { Calibration } from '../../../src/run/calibrate/calibrate.js';
+import { Simulation } from '../../../src/run/simulation.js';
+import { header, journaled } from '../../live/journal/fixtures.js';
 import { runCli, runOk, tempDir } from '../run-cli.js';
 
 const EXPERIMENT = `seed: 1
@@ -28,8 +34,13 @@ async function folderWith(...runs: (readonly [name: string, sets: readonly strin
   return cwd;
 }
 
-const calibrated = async (cwd: string, ...flags: string[]): Promise<Calibration> =>
-  JSON.parse((await runOk(['calibrate', 'live', 'simulated', '--json', ...flags], { cwd })).stdout);
+async function calibrated(cwd: string, ...args: string[]): Promise<Calibration> {
+  const [live, ...flags] = args[0]?.startsWith('--') === false ? args : ['live', ...args];
+  return JSON.parse((await runOk(['calibrate', live!, 'simulated', '--json', ...flags], { cwd })).stdout);
+}
+
+/** Batch 1 of resnet50 in the zoo. */
+const RESNET50_S = 0.004408119;
 
 const factorOf = (text: string | undefined) => Number.parseFloat(text ?? '');
 
@@ -66,6 +77,76 @@ describe('calibrate', () => {
     expect(await calibrated(cwd)).toMatchObject({ keys: [], overrides: [] });
   });
 
+  it('tells from a journal what it tells from the folder of the same run', async () => {
+    const cwd = await folderWith(['live', MACHINE], ['simulated', []]);
+    const experiment = await parseExperiment(EXPERIMENT, 'e.yaml', MACHINE);
+    const simulation = await Simulation.open(experiment);
+    const { models, cluster, sloNs, policy, admission } = experiment;
+    const own = { models, gpus: cluster.gpus, pages: cluster.pages, defaultSloNs: sloNs, policy, admission };
+    const journal = new JournalWriter(
+      join(cwd, 'run.journal'),
+      header('escapement', own as object),
+      (error) => {
+        throw error;
+      },
+    );
+    journaled(simulation.controller, journal);
+    await simulation.advance(Number.POSITIVE_INFINITY);
+    await journal.close(simulation.controller.digest);
+    const [ofRun, ofJournal] = [await calibrated(cwd), await calibrated(cwd, 'run.journal')];
+    expect(ofJournal.keys).toEqual(ofRun.keys);
+    // Histograms of the run have coarser buckets.
+    for (const [i, part] of ofRun.parts.entries())
+      for (const key of ['p50Ms', 'p99Ms', 'goodputRps'] as const)
+        expect(Math.abs(ofJournal.parts[i]![key][0]! / part[key][0]! - 1)).toBeLessThan(0.01);
+    const other = await folderWith(['other', ['models={ kind: zoo, varieties: 2 }']]);
+    const few = await runOk(['calibrate', join(cwd, 'run.journal'), 'other', '--json'], { cwd: other });
+    expect(few.stderr).toContain('warning: not simulated, and left out: densenet121, vgg16');
+    const more = await folderWith(['more', ['cluster.gpus=3']]);
+    const { stderr } = await runCli(['calibrate', join(cwd, 'run.journal'), 'more'], { cwd: more });
+    expect(stderr).toContain(
+      'run.journal: has 2 GPUs, the simulation 3: simulate the experiment that ran live',
+    );
+  });
+
+  it('tells from two scrapes of metrics how long INFERs take', async () => {
+    const cwd = await folderWith(['simulated', []]);
+    /** 100 INFERs of one request, 20 % slower than profiled; 90 within 5 to 10 ms, 10 within 25 to 50 ms. */
+    const scrape = (times: number) => {
+      const label = 'model="resnet50"';
+      const latency = (le: string, count: number) =>
+        `escapement_request_latency_seconds_bucket{le="${le}",${label},outcome="ok"} ${times * count}`;
+      return [
+        '# TYPE escapement_batch_size histogram',
+        ...[1, 2, 4].map((le) => `escapement_batch_size_bucket{le="${le}",${label}} ${times * 100}`),
+        `escapement_batch_size_sum{${label}} ${times * 100}`,
+        `escapement_batch_size_count{${label}} ${times * 100}`,
+        `escapement_request_stage_seconds_total{${label},stage="exec"} ${times * 100 * 1.2 * RESNET50_S}`,
+        ...[latency('0.005', 0), latency('0.01', 90), latency('0.025', 90), latency('0.05', 100)],
+        latency('+Inf', 100),
+        `escapement_request_latency_seconds_count{${label},outcome="ok"} ${times * 100}`,
+      ].join('\n');
+    };
+    let times = 1;
+    const server = createServer((_, answer) => void answer.end(scrape(times++)));
+    const url = await new Promise<string>((resolve) => {
+      server.listen(0, '127.0.0.1', () =>
+        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      );
+    });
+    const { stdout, stderr } = await runOk(['calibrate', url, 'simulated', '--for', '100ms', '--json'], {
+      cwd,
+    });
+    server.close();
+    const { keys, parts } = JSON.parse(stdout) as Calibration;
+    expect(keys).toMatchObject([{ key: 'cluster.noise.scale.resnet50', was: '1', is: '1.2' }]);
+    const [goodput, p50, p99] = [parts[1]!.goodputRps[0]!, parts[1]!.p50Ms[0]!, parts[1]!.p99Ms[0]!];
+    expect(goodput).toBeCloseTo(1000, 6);
+    expect(p50).toBeCloseTo(5 + (5 * 50) / 90, 6);
+    expect(p99).toBeCloseTo(25 + (25 * 9) / 10, 6);
+    expect(stderr).toContain('metrics tell no more than factors of models');
+  });
+
   it('adds what is missing to keys that the simulation has', async () => {
     const own = [
       'cluster.noise={ exec: 3%, scale: { resnet50: 1.2 } }',
@@ -100,7 +181,9 @@ describe('calibrate', () => {
         .filter((line) => line.startsWith('escapement:'))
         .join('\n');
     };
-    expect((await runCli(['calibrate', 'live'], { cwd })).stderr).toContain('needs two folders');
+    expect((await runCli(['calibrate', 'live'], { cwd })).stderr).toContain(
+      'needs two, a live run and its simulation',
+    );
     expect(await problem('nowhere', 'live')).toContain('E_RESULTS: nowhere: folder does not exist');
     expect(await problem('live', 'other')).toContain(
       'live: its model 2 is vgg16, that of the simulation none: simulate the experiment that ran live',
