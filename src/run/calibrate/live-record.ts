@@ -26,7 +26,7 @@ export interface Figures {
   readonly p99Ms: number | null;
 }
 
-/** What a live system recorded of itself. */
+/** Figures and behavior of a live system, by its own record. */
 export interface LiveRecord {
   /** By name of the model; empty: all. */
   readonly figures: ReadonlyMap<string, Figures>;

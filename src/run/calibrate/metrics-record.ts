@@ -11,7 +11,7 @@ export interface Scrapes {
   readonly seconds: number;
 }
 
-/** What a counter has counted between two scrapes. */
+/** Increase of a sample between two scrapes. */
 interface Counted {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
