@@ -1,11 +1,17 @@
 import type { Time, Timer } from '../base/world/time.js';
 
+/** World of a watch: time, and threads per core, for which it has as much patience. */
+interface PulseWorld {
+  readonly time: Time;
+  crowding(): number;
+}
+
 /** Counter of a thread that shows that its event loop turns. */
 export type PulseBuffer = SharedArrayBuffer;
 
 /** Interval between beats. */
 const BEAT_MS = 250;
-/** Number of looks in a row without a beat after which the thread counts as hung. */
+/** Number of looks in a row without a beat after which the thread counts as hung, if it has a core. */
 const SILENT_LOOKS = 10;
 /** Limit above the time that any message, body or tensor keeps a thread of escapement busy. */
 const LONGEST_SILENCE_MS = 10_000;
@@ -32,20 +38,22 @@ export class PulseReader {
   private readonly timer: Timer;
   private seen = 0;
   private silentLooks = 0;
+  private wasSilent = false;
 
   /** `hangs` is called with a description when the thread hangs, and with null when it continues. */
   constructor(
     buffer: PulseBuffer,
-    time: Time,
+    { time, crowding }: PulseWorld,
     hangs: (reason: string | null) => void,
     silenceMs = LONGEST_SILENCE_MS,
   ) {
     this.beats = new Int32Array(buffer);
     const look = () => {
-      const wasSilent = this.silentLooks >= SILENT_LOOKS;
-      const isSilent = this.isSilent();
-      if (isSilent !== wasSilent)
-        hangs(isSilent ? `has shown no sign of life for ${silenceMs / 1000} s` : null);
+      const isSilent = this.isSilent(crowding);
+      if (isSilent === this.wasSilent) return;
+      this.wasSilent = isSilent;
+      const seconds = (this.silentLooks * silenceMs) / SILENT_LOOKS / 1000;
+      hangs(isSilent ? `has shown no sign of life for ${seconds} s` : null);
     };
     this.timer = time.every(silenceMs / SILENT_LOOKS, look).unref();
   }
@@ -54,11 +62,11 @@ export class PulseReader {
     this.timer.cancel();
   }
 
-  private isSilent(): boolean {
+  private isSilent(crowding: () => number): boolean {
     const now = Atomics.load(this.beats, 0);
     this.silentLooks = now === this.seen && now > 0 ? this.silentLooks + 1 : 0;
     this.seen = now;
-    return this.silentLooks >= SILENT_LOOKS;
+    return this.silentLooks >= SILENT_LOOKS && this.silentLooks >= SILENT_LOOKS * crowding();
   }
 }
 
@@ -68,12 +76,12 @@ export class PulseWatch {
   private readonly reader: PulseReader;
 
   /** `hangs` is called once, with a description of the thread. */
-  constructor(time: Time, hangs: (reason: string) => void, silenceMs?: number) {
+  constructor(world: PulseWorld, hangs: (reason: string) => void, silenceMs?: number) {
     const once = (reason: string | null) => {
       this.stop();
       if (reason !== null) hangs(reason);
     };
-    this.reader = new PulseReader(this.buffer, time, once, silenceMs);
+    this.reader = new PulseReader(this.buffer, world, once, silenceMs);
   }
 
   stop(): void {

@@ -16,7 +16,7 @@ interface FrontendsOptions {
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
   readonly events: EventLog;
-  readonly world: Pick<World, 'time' | 'threads'>;
+  readonly world: Pick<World, 'time' | 'threads' | 'crowding'>;
   /** Called when a thread hangs. */
   readonly hung?: (what: string) => void;
 }

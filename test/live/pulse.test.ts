@@ -9,9 +9,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function watched(silenceMs: number): { watch: PulseWatch; said: string[]; beatOnce: () => void } {
+function watched(
+  silenceMs: number,
+  crowding = () => 1,
+): { watch: PulseWatch; said: string[]; beatOnce: () => void } {
   const said: string[] = [];
-  const watch = new PulseWatch(REAL_TIME, (reason) => said.push(reason), silenceMs);
+  const watch = new PulseWatch({ time: REAL_TIME, crowding }, (reason) => said.push(reason), silenceMs);
   const beats = new Int32Array(watch.buffer);
   return { watch, said, beatOnce: () => Atomics.add(beats, 0, 1) };
 }
@@ -28,6 +31,15 @@ describe('a watch over a thread', () => {
     expect(said).toEqual(['has shown no sign of life for 2 s']);
     vi.advanceTimersByTime(60_000);
     expect(said).toHaveLength(1);
+  });
+
+  it('has patience where threads share cores', () => {
+    const { said, beatOnce } = watched(2000, () => 22);
+    beatOnce();
+    vi.advanceTimersByTime(43_000);
+    expect(said).toEqual([]);
+    vi.advanceTimersByTime(2000);
+    expect(said).toEqual(['has shown no sign of life for 44 s']);
   });
 
   it('lets it start, however long that takes', () => {
@@ -60,7 +72,12 @@ describe('a watch over a thread', () => {
 it('a reader of a pulse says that a thread hangs, and that it goes on', () => {
   const pulse = newPulse();
   const said: (string | null)[] = [];
-  const reader = new PulseReader(pulse, REAL_TIME, (reason) => said.push(reason), 2000);
+  const reader = new PulseReader(
+    pulse,
+    { time: REAL_TIME, crowding: () => 1 },
+    (reason) => said.push(reason),
+    2000,
+  );
   let end = beat(pulse, REAL_TIME);
   for (let i = 0; i < 2; i++) {
     vi.advanceTimersByTime(10_000);

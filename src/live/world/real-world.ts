@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { availableParallelism, loadavg } from 'node:os';
 import { unixMs } from '../../base/clock/wall-clock.js';
 import { REAL_DISK } from '../../base/files/real-disk.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
@@ -12,6 +13,7 @@ export const REAL_WORLD: World = {
   disk: REAL_DISK,
   network: REAL_NETWORK,
   threads: REAL_THREADS,
+  crowding: () => Math.max(1, loadavg()[0] / availableParallelism()),
   newId: randomUUID,
   unixMs,
 };

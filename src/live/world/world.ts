@@ -12,6 +12,8 @@ export interface World {
   readonly disk: Disk;
   readonly network: Network;
   readonly threads: Threads;
+  /** Runnable threads per core of the machine, at least 1: a thread gets no more than that part of a core. */
+  crowding(): number;
   /** A unique name: letters, digits and dashes. */
   newId(): string;
   /** Wall-clock time, ms since 1970: for people, and for names of files. */

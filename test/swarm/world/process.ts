@@ -123,6 +123,7 @@ export class SimProcess implements Incarnation {
       disk: machine.disk.seenFrom(loop),
       network: simulation.network.seenFrom(this, loop),
       threads: threads.startedFrom(loop),
+      crowding: () => 1,
       newId: () => simulation.newId(),
       unixMs: () => EPOCH_MS + loop.monotonicNs() / NS_PER_MS,
     };

@@ -40,7 +40,7 @@ export class CallThread {
   private readonly open = new Map<number, Open>();
 
   constructor(
-    private readonly world: Pick<World, 'time' | 'threads'>,
+    private readonly world: Pick<World, 'time' | 'threads' | 'crowding'>,
     private readonly hung: (what: string) => void,
   ) {}
 
@@ -78,8 +78,8 @@ export class CallThread {
   };
 
   private launch(): ThreadHandle {
-    const { time, threads } = this.world;
-    const pulse = new PulseWatch(time, (reason) => this.hung(`the thread of links ${reason}`));
+    const { threads } = this.world;
+    const pulse = new PulseWatch(this.world, (reason) => this.hung(`the thread of links ${reason}`));
     const thread = threads.start(compiledNextTo(import.meta.url, 'link-thread.js'), {
       name: 'links',
       workerData: pulse.buffer,

@@ -1,8 +1,8 @@
 // Entry of a frontend thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../base/invariant.js';
-import { REAL_TIME } from '../../../base/world/real-time.js';
 import { passOnWarnings } from '../../warnings.js';
+import { REAL_WORLD } from '../../world/real-world.js';
 import type { Frontend } from '../frontend.js';
 import type { FrontendThreadData } from './remote-service.js';
 import { type OpenTransport, runFrontend } from './run-frontend.js';
@@ -39,4 +39,4 @@ const CUT_MS = 200;
 
 let frontend: Frontend | null = null;
 process.on('uncaughtException', fail);
-await runFrontend(REAL_TIME, parentPort, data, open);
+await runFrontend(REAL_WORLD, parentPort, data, open);

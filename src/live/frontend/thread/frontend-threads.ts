@@ -13,7 +13,7 @@ import { type FrontendThreadData, ThreadRequests, type ToHost, type Transport } 
 
 interface FrontendHostOptions {
   /** Default: the real one. */
-  readonly world?: Pick<World, 'time' | 'threads'>;
+  readonly world?: Pick<World, 'time' | 'threads' | 'crowding'>;
   readonly transport: Transport;
   /** Options of the thread's frontend: plain data. */
   readonly frontend: FrontendOptions & { readonly budget: BudgetSlot };
@@ -120,7 +120,7 @@ class FrontendHost {
   /** By which the thread sees that this one does not hang. */
   private readonly pulse = newPulse();
   private readonly endPulse: () => void;
-  private readonly world: Pick<World, 'time' | 'threads'>;
+  private readonly world: Pick<World, 'time' | 'threads' | 'crowding'>;
 
   constructor(
     private readonly service: WatchedService,
@@ -164,8 +164,8 @@ class FrontendHost {
 
   private launch(listening: () => void, failed: (error: Error) => void): void {
     const { service, options } = this;
-    const { time, threads } = this.world;
-    const pulse = new PulseWatch(time, (hung) => {
+    const { threads } = this.world;
+    const pulse = new PulseWatch(this.world, (hung) => {
       this.drop();
       options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
     });
@@ -176,7 +176,7 @@ class FrontendHost {
         port: this.port,
         ...(this.renewed === null ? {} : { tls: this.renewed }),
       },
-      originNs: originOf(service, time),
+      originNs: originOf(service, this.world.time),
       state: service.state,
       pulse: pulse.buffer,
       servicePulse: this.pulse,

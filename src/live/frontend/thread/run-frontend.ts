@@ -1,9 +1,9 @@
 import { Clock } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
-import type { Time } from '../../../base/world/time.js';
 import { beat, PulseReader } from '../../pulse.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { ThreadPort } from '../../world/threads.js';
+import type { World } from '../../world/world.js';
 import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
 import { type FrontendThreadData, RemoteService, type ToHost } from './remote-service.js';
 
@@ -21,11 +21,12 @@ export type OpenTransport = (
 
 /** Runs a frontend thread: its transport asks the service of the `FrontendHost` at the other end of the port. */
 export async function runFrontend(
-  time: Time,
+  world: Pick<World, 'time' | 'crowding'>,
   port: ThreadPort,
   { options, originNs, state, pulse, servicePulse, namesClients }: FrontendThreadData,
   open: OpenTransport,
 ): Promise<void> {
+  const { time } = world;
   const { tls = null } = options;
   let frontend: Frontend | null = null;
   /** Came before it had opened. */
@@ -57,7 +58,7 @@ export async function runFrontend(
     }
   });
   beat(pulse, time);
-  new PulseReader(servicePulse, time, (reason) => service.hangs(reason));
+  new PulseReader(servicePulse, world, (reason) => service.hangs(reason));
   try {
     const own = { ...options, tls: tls === null ? null : inBuffers(tls) };
     frontend = await open(service, own, events);

@@ -24,7 +24,7 @@ export function threadBodies({ frontend = () => {} }: ThreadBodiesOptions = {}):
   return {
     executor: executorBody,
     frontend: ({ process, world, port, data, loop }) =>
-      runFrontend(world.time, port, data as FrontendThreadData, async (service, options) => {
+      runFrontend(world, port, data as FrontendThreadData, async (service, options) => {
         frontend(process, { service, loop });
         loop.ended = () => frontend(process, null);
         return {
