@@ -247,6 +247,7 @@ export class Server {
         policy: settings.policy.kind,
         host: hostname(),
         ready: this.isReady,
+        versionOf: (model) => controller.modelAt(model)?.version ?? '',
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
         kindOf: (gpu) => assembly.fleet.kindOf(gpu),
         classes: settings.classes,

@@ -23,6 +23,7 @@ interface StatusSources {
   readonly policy: string;
   readonly host: string;
   readonly ready: boolean;
+  readonly versionOf: (model: number) => string;
   /** Name of a GPU's worker. */
   readonly workerOf: (gpu: number) => string;
   /** Name of a GPU's kind. */
@@ -132,11 +133,11 @@ class Description {
   }
 
   private models(byModel: Breakdown): ClusterStatus['by']['model'] {
-    const { models, warm } = this.sources.core.cluster;
+    const { warm } = this.sources.core.cluster;
     return byModel.list((parts, { executed, ...sums }) => {
       const meanMs = (ns: number) => (executed === 0 ? null : round(ns / executed / NS_PER_MS));
       return {
-        key: models[parts[0]].name,
+        key: this.nameOf(parts[0]),
         copies: parts.reduce((sum, model) => sum + warm.count(model), 0),
         queued: parts.reduce((sum, model) => sum + this.queued[model], 0),
         queueMs: meanMs(sums.queueNs),
@@ -145,6 +146,14 @@ class Description {
         copyOutMs: meanMs(sums.copyOutNs),
       };
     });
+  }
+
+  /** Name of a model, with its version where several have one name. */
+  private nameOf(model: number): string {
+    const { versionOf, core } = this.sources;
+    const { name } = core.cluster.models[model];
+    const isOnly = core.cluster.models.every((other, at) => at === model || other?.name !== name);
+    return isOnly ? name : `${name} (${versionOf(model)})`;
   }
 
   /** All models by arrivals and waiting requests; ties by copies. */

@@ -62,6 +62,7 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
         policy: 'clockwork',
         host: 'here',
         ready: true,
+        versionOf: (model) => String(model),
         workerOf: (gpu) => `worker${gpu}`,
         kindOf: () => 'cpu',
         classes: [],
@@ -177,6 +178,7 @@ describe('the status of a cluster', () => {
       policy: 'clockwork',
       host: 'here',
       ready: false,
+      versionOf: () => '1',
       workerOf: () => 'local',
       kindOf: () => 'cpu',
       scaling: { gpus: [{ kind: 'cpu', up: 2, needed: 3 }], reason: 'because' },
@@ -283,6 +285,7 @@ function withSenders() {
   const statusOf = (nowNs = S) =>
     describeCluster({
       ...{ collector, core, policy: 'clockwork', host: 'here', ready: true, scaling: null, nowNs },
+      versionOf: (model) => String(model),
       workerOf: (gpu) => `worker${gpu}`,
       kindOf: (gpu) => ['fast', 'slow'][gpu],
       classes: [
