@@ -63,6 +63,8 @@ export interface ModelSignature {
   readonly batched: boolean;
   /** Only for a batched model that takes inputs of several lengths. */
   readonly lengths?: InputLengths;
+  /** Declared limit on rows of a request: the first dimension counts them, even if requests run one at a time. */
+  readonly maxBatch?: number;
 }
 
 /** Lengths of a model's inputs: one dimension of a tensor, `FREE` in its shape. */
@@ -104,12 +106,13 @@ export function fitsShape(shape: Shape, expected: Shape): boolean {
 }
 
 /** Returns the model with a first dimension that is not a batch: requests choose its size. */
-export function unbatched({ inputs, outputs, batched }: ModelSignature): ModelSignature {
+export function unbatched({ inputs, outputs, batched, maxBatch }: ModelSignature): ModelSignature {
   const open = (tensor: TensorSignature) => ({
     ...tensor,
     shape: batched ? [FREE, ...tensor.shape] : tensor.shape,
   });
-  return { inputs: inputs.map(open), outputs: outputs.map(open), batched: false };
+  const declared = maxBatch === undefined ? {} : { maxBatch };
+  return { inputs: inputs.map(open), outputs: outputs.map(open), batched: false, ...declared };
 }
 
 /** Returns the model with outputs of any size, because they follow from the values of inputs. */

@@ -30,7 +30,10 @@ export function noneServed(problems: readonly EscapementError[]): EscapementErro
 /** `away`: absent workers that may have it. */
 export function unknown(name: string, away: readonly string[]): ServiceError {
   const rest = away.length === 0 ? '' : `; these workers are absent: ${away.join(', ')}`;
-  return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}${rest}`);
+  return new ServiceError(
+    'unknown',
+    `Request for unknown model: ${JSON.stringify(name)} is not found${rest}`,
+  );
 }
 
 export function gone(name: string): ServiceError {

@@ -172,9 +172,17 @@ export class Call {
 function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): ApiError {
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
   const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
-  // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
-  if (predictedNs <= sloNs || predictedNs === Number.POSITIVE_INFINITY)
-    return new ApiError('rejected', what + waited);
+  if (predictedNs === Number.POSITIVE_INFINITY)
+    return new ApiError('rejected', `${what}: no GPU is in service${waited}`);
+  // A policy refuses by rules of its own, perhaps without a prediction.
+  if (predictedNs <= sloNs) {
+    const alone = predictedNs > 0 ? `, although it would take ${ms(predictedNs)} alone` : '';
+    return new ApiError(
+      'rejected',
+      `${what}: the policy has given it up${alone}${waited}`,
+      predictedNs / NS_PER_MS || null,
+    );
+  }
   const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
   const why = `it would take ${ms(predictedNs)}${passed}${waited}`;
   return new ApiError('rejected', `${what}: ${why}`, predictedNs / NS_PER_MS);
@@ -245,13 +253,23 @@ export function answerOf(call: Call, { spec, version, signature, labels }: Serve
           bytes: sizeOf(rows),
           binary,
         };
-      const texts = classesOf({ name, datatype, labels: labels?.[index] ?? null }, rows, classes);
-      const each = texts.length / count;
+      const { batched, maxBatch } = signature;
+      const isOneAnswer = !batched && maxBatch !== undefined;
+      const n = isOneAnswer ? call.shapeOf(index, signature)[0] : count;
+      const parted = isOneAnswer ? partsOf(rows[0], n) : rows;
+      const texts = classesOf({ name, datatype, labels: labels?.[index] ?? null }, parted, classes);
+      const each = texts.length / Math.max(1, n);
       const parts = [bytesOfTexts(texts)];
-      const shape = signature.batched ? [count, each] : [each];
+      const shape = batched || isOneAnswer ? [n, each] : [each];
       return { name, datatype: 'BYTES', shape, parts, bytes: sizeOf(parts), binary };
     }),
   };
+}
+
+/** Parts of equal size. */
+function partsOf(bytes: Uint8Array, count: number): Uint8Array[] {
+  const each = bytes.length / count;
+  return Array.from({ length: count }, (_, at) => bytes.slice(at * each, (at + 1) * each));
 }
 
 function sizeOf(parts: readonly Uint8Array[]): number {

@@ -91,13 +91,14 @@ export class Catalog {
     if (versions === undefined) {
       // Before the repository was read nothing is known.
       if (this.service.state.takesRequests === true) this.checkServerReady();
-      throw new ApiError('unknown', `unknown model ${shown(name)}`);
+      throw new ApiError('unknown', `Request for unknown model: ${shown(name)} is not found`);
     }
     const asked = versions.find(isVersion(version));
     if (asked !== undefined) return asked;
     const served = versions.filter((entry) => this.isReady(entry)).map((entry) => shown(entry.version));
-    const others = served.length === 0 ? '' : `, but version ${served.join(', ')} is`;
-    throw new ApiError('unknown', `version ${shown(version)} of model ${shown(name)} is not served${others}`);
+    const others = served.length === 0 ? '' : `; version ${served.join(', ')} is served`;
+    const what = `${shown(name)} version ${shown(version)} is not found`;
+    throw new ApiError('unknown', `Request for unknown model: ${what}${others}`);
   }
 
   /** The model of an entry that takes requests now, otherwise throws an `ApiError`. */
@@ -209,7 +210,9 @@ export class Catalog {
 
   private notLoaded(name: string, reason: string): ApiError {
     const { howLoaded = CLIENTS_LOAD } = this.service.state;
-    return new ApiError('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
+    // What is wrong with a model has to be corrected first.
+    const how = reason.startsWith('unload') ? `; ${howLoaded}` : '';
+    return new ApiError('notReady', `model ${shown(name)} is ${reason}${how}`);
   }
 
   /** Built again whenever the service's state is another. */
@@ -252,14 +255,17 @@ const HEADER_BYTES = 4 * KIB;
  * its tensors, whether it takes batches, and, in their `parameters`, the lengths of its inputs as its config.yaml says them.
  */
 function modelConfig({ spec, signature }: ServedModel, limits: CatalogSettings) {
-  const { inputs, outputs, batched } = signature;
+  const { inputs, outputs, batched, maxBatch } = signature;
+  // The batch is no dimension in a configuration.
+  const ofRow = (tensor: TensorSignature) =>
+    describe(batched || maxBatch === undefined ? tensor : { ...tensor, shape: tensor.shape.slice(1) });
   return {
     name: spec.name,
     platform: 'onnxruntime_onnx',
     backend: 'onnxruntime',
-    max_batch_size: batched ? largestBatch(atLongest(signature), limits) : 0,
-    input: inputs.map((input) => ({ ...describe(input), format: 'FORMAT_NONE' })),
-    output: outputs.map(describe),
+    max_batch_size: maxBatch ?? (batched ? largestBatch(atLongest(signature), limits) : 0),
+    input: inputs.map((input) => ({ ...ofRow(input), format: 'FORMAT_NONE' })),
+    output: outputs.map(ofRow),
     ...(batched ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
     ...(signature.lengths === undefined ? {} : { parameters: lengthParameters(signature) }),
   };

@@ -114,8 +114,10 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
   const modelDir = place === null ? '' : join(place.versionDir, '..');
   const folder = place === null ? NO_FOLDER : readFolderSettings(modelDir, place.name);
   const { settings } = folder;
-  const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings));
-  if (folder.pbtxt !== null) checkDescription(signature, folder.pbtxt);
+  const found = await locate(onnxPath, () => signatureOf(onnxPath, settings));
+  if (folder.pbtxt !== null) checkDescription(found, folder.pbtxt);
+  const maxBatch = folder.pbtxt?.maxBatchSize?.size ?? 0;
+  const signature = maxBatch === 0 ? found : { ...found, maxBatch };
   const precision = precisionOf(onnxPath);
   return {
     name: place?.name ?? basename(onnxPath, '.onnx'),

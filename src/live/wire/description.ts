@@ -59,6 +59,7 @@ export const SERVED_MODEL = z
       inputs: listOf(TENSOR),
       outputs: listOf(TENSOR),
       batched: z.boolean(),
+      maxBatch: POSITIVE.optional(),
       lengths: z
         .object({ buckets: listOf(POSITIVE), fill: listOf(z.number().nullable()).nullable() })
         .optional(),

@@ -157,7 +157,7 @@ describe('models of a controller', () => {
       return (json as { name: string; reason: string }[]).map(({ name, reason }) => `${name}: ${reason}`);
     };
     expect(await reasons()).toEqual([
-      `later: not available: unknown model "later"; these workers are absent: 127.0.0.1:${awayPort}`,
+      `later: not available: Request for unknown model: "later" is not found; these workers are absent: 127.0.0.1:${awayPort}`,
       'ranker: ',
     ]);
     startWorker(['--repository', two], awayPort);
@@ -179,7 +179,7 @@ describe('models of a controller', () => {
     expect(await ready()).not.toBe(200);
     expect(await change('load', 'tiny')).toEqual([200, undefined]);
     expect(await ready()).toBe(200);
-    expect(await change('load', 'other')).toEqual([404, 'unknown model "other"']);
+    expect(await change('load', 'other')).toEqual([404, 'Request for unknown model: "other" is not found']);
   });
 });
 

@@ -77,7 +77,8 @@ export class FakeService implements WatchedService {
 
   private check(name: string): void {
     const isThere = this.models.some(({ spec }) => spec.name === name);
-    if (!isThere) throw new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
+    if (!isThere)
+      throw new ServiceError('unknown', `Request for unknown model: ${JSON.stringify(name)} is not found`);
   }
 
   private changed(): void {

@@ -33,7 +33,11 @@ describe('clients that this project did not write', () => {
       values: [1, 2, 3, 4],
       typed: [1, 2, 3, 4],
       index: ['mlp', 'busy'],
-      unknown: { code: 'NOT_FOUND', details: 'unknown model "other"', trailers: {} },
+      unknown: {
+        code: 'NOT_FOUND',
+        details: 'Request for unknown model: "other" is not found',
+        trailers: {},
+      },
       rejected: {
         code: 'RESOURCE_EXHAUSTED',
         details: 'the SLO of 50 ms cannot be met: it would take 70.000 ms',

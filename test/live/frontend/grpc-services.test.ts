@@ -102,8 +102,8 @@ describe('ModelStreamInfer', () => {
     const answers = await ended;
     expect(answers.map(({ error_message }) => error_message)).toEqual([
       '',
-      'unknown model "other"',
-      'the SLO of 60000 ms cannot be met',
+      'Request for unknown model: "other" is not found',
+      'the SLO of 60000 ms cannot be met: the policy has given it up',
       '',
     ]);
     expect(answers[1].infer_response.id).toBe('lost');

@@ -173,12 +173,17 @@ describe('ModelInfer', () => {
 
 describe('API errors', () => {
   it.each([
-    ['an unknown model', { model_name: 'other' }, status.NOT_FOUND, 'unknown model "other"'],
+    [
+      'an unknown model',
+      { model_name: 'other' },
+      status.NOT_FOUND,
+      'Request for unknown model: "other" is not found',
+    ],
     [
       'an unknown version',
       { model_name: 'mlp', model_version: '9' },
       status.NOT_FOUND,
-      'version "9" of model "mlp" is not served, but version "1" is',
+      'Request for unknown model: "mlp" version "9" is not found; version "1" is served',
     ],
     [
       'raw contents of the wrong size',

@@ -184,8 +184,11 @@ describe('what is not there', () => {
     ['/', 'no such path: "/"'],
     ['/v2/models/mlp/explain', 'no such path: "/v2/models/mlp/explain"'],
     ['/v2/models/mlp/infer/more', 'no such path: "/v2/models/mlp/infer/more"'],
-    ['/v2/models/other', 'unknown model "other"'],
-    ['/v2/models/mlp/versions/2', 'version "2" of model "mlp" is not served, but version "1" is'],
+    ['/v2/models/other', 'Request for unknown model: "other" is not found'],
+    [
+      '/v2/models/mlp/versions/2',
+      'Request for unknown model: "mlp" version "2" is not found; version "1" is served',
+    ],
     ['/v2/repository/models/mlp/reload', 'no such path: "/v2/repository/models/mlp/reload"'],
   ])('%s is 404', async (path, error) => {
     const { http } = await openHttp(new FakeService(MODELS));
@@ -211,7 +214,7 @@ describe('what is not there', () => {
     const { http } = await openHttp(new FakeService(MODELS));
     expect(await http.post(`/v2/repository/models/other/${verb}`)).toMatchObject({
       status: 404,
-      json: { error: 'unknown model "other"' },
+      json: { error: 'Request for unknown model: "other" is not found' },
     });
   });
 

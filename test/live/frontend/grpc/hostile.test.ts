@@ -290,7 +290,10 @@ describe('calls that are none', () => {
     const { session } = await serve();
     const message = serializeInfer({ model_name: 'Ünï%code\n🙂' });
     const answer = await call(session, 'ModelInfer', [frame(message)]);
-    expect([answer.status, answer.message]).toEqual(['5', 'unknown model "Ünï%code\\n🙂"']);
+    expect([answer.status, answer.message]).toEqual([
+      '5',
+      'Request for unknown model: "Ünï%code\\n🙂" is not found',
+    ]);
   });
 });
 
