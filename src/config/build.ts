@@ -13,6 +13,7 @@ import { refuse } from './fields.js';
 import { checkLengths, finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
 import { applyOverrides, type OverriddenTree } from './overrides.js';
+import { buildPipelines, targetNames, toPipelines } from './pipelines.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
@@ -64,7 +65,10 @@ export async function buildExperiment(
   });
   const specs = models.map(({ spec }) => spec);
   const { classes = [], tenants = NO_TENANTS } = config;
-  checkSections(config.workload, specs, { class: classes, tenant: tenants.list }, placeOf);
+  const pipelines = buildPipelines(config.pipelines ?? [], specs, placeOf);
+  const targets = targetNames(specs, pipelines);
+  checkSections(config.workload, targets, specs, { class: classes, tenant: tenants.list }, placeOf);
+  const workload = toPipelines(config.workload, specs, pipelines, placeOf);
   if (config.cluster.failures.length > 0 && scalerEntryOf(config.scaler) !== null)
     refuse('needs a fixed number of GPUs: leave out the scaler', placeOf(['cluster', 'failures']));
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
@@ -81,17 +85,16 @@ export async function buildExperiment(
     seed: config.seed,
     cluster,
     models: specs,
+    pipelines,
     modelFiles: models.map(({ file }) => file),
     warnings,
     spreads,
     classes,
     tenants,
     workloads: await finishWorkloads({
-      config: { ...config, cluster },
+      config: { ...config, cluster, workload },
       models: specs,
-      file,
-      host,
-      overridden,
+      ...{ pipelines, file, host, overridden },
     }),
     sloNs: config.slo,
     policy: config.policy,
@@ -142,11 +145,11 @@ function checkSections(
     readonly class?: string;
     readonly tenant?: string;
   }[],
+  names: readonly string[],
   models: readonly ModelSpec[],
   declared: Readonly<Record<'class' | 'tenant', readonly { readonly name: string }[]>>,
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): void {
-  const names = models.map(({ name }) => name);
   sections.forEach((section, i) => {
     try {
       selectModels(names, section.models);
@@ -154,7 +157,7 @@ function checkSections(
       if (!(error instanceof EscapementError)) throw error;
       throw new EscapementError(error.code, error.what, placeOf(['workload', i, 'models']));
     }
-    checkLengths(section, models, placeOf(['workload', i, 'length']));
+    checkLengths(section, names, models, placeOf(['workload', i, 'length']));
     for (const sender of ['class', 'tenant'] as const) {
       const known = declared[sender].map(({ name }) => name);
       const name = section[sender];

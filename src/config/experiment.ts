@@ -9,6 +9,7 @@ import type { MissedWindow } from '../core/retry.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { Path } from './document.js';
+import type { PipelineConfig } from './pipelines.js';
 import type { outputSchema } from './schema.js';
 import type { clusterSchema } from './schema-cluster.js';
 import type { PolicyChoice, ScalerChoice } from './schema-policy.js';
@@ -29,6 +30,8 @@ export interface Experiment {
   readonly seed: number;
   readonly cluster: ClusterConfig;
   readonly models: readonly ModelSpec[];
+  /** Pipelines of those models; workloads number them after these. */
+  readonly pipelines: readonly PipelineConfig[];
   /** Path of each model's ONNX file, for live mode; null for kinds that have none. */
   readonly modelFiles: readonly (string | null)[];
   /** Estimated properties of the models, and suspicious figures. */

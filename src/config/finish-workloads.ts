@@ -13,6 +13,7 @@ import { type ExperimentHost, relativeTo } from './experiment-host.js';
 import { refuse } from './fields.js';
 import { streamsOf } from './open-workloads.js';
 import type { OverriddenTree } from './overrides.js';
+import { type PipelineConfig, targetNames } from './pipelines.js';
 import type { experimentSchema } from './schema.js';
 import { formatDuration } from './units-text.js';
 
@@ -22,6 +23,7 @@ type Config = z.output<typeof experimentSchema>;
 interface WorkloadsContext {
   readonly config: Config;
   readonly models: readonly ModelSpec[];
+  readonly pipelines: readonly PipelineConfig[];
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
   readonly host: ExperimentHost;
@@ -46,16 +48,15 @@ export function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec
 }
 
 /** Factors for single models. Throws `E_UNKNOWN_MODEL`, and `E_CONFIG_VALUE` if clients decide what comes. */
-function boostOf({ config, models, overridden }: WorkloadsContext): Pick<WorkloadSpec, 'boost'> {
+function boostOf({ config, models, pipelines, overridden }: WorkloadsContext): Pick<WorkloadSpec, 'boost'> {
   const boost = config.traffic.models;
   const patterns = Object.keys(boost);
   if (patterns.length === 0) return {};
   const place = overridden.placeOf(['traffic', 'models']);
   if (config.workload.some(({ kind }) => kind === 'closed-loop'))
     refuse('closed-loop clients send a request after each answer: give more clients instead', place);
-  const names = models.map(({ name }) => name);
   try {
-    selectModels(names, patterns);
+    selectModels(targetNames(models, pipelines), patterns);
   } catch (error) {
     if (!(error instanceof EscapementError)) throw error;
     throw new EscapementError(error.code, error.what, place);
@@ -117,14 +118,17 @@ async function withVolume(
 async function capacityIn(
   unit: SteadySpec,
   index: number,
-  { config, models, host, overridden }: WorkloadsContext,
+  { config, models, pipelines, host, overridden }: WorkloadsContext,
 ): Promise<number> {
   const { slo, seed, cluster, policy } = config;
-  const names = models.map(({ name }) => name);
+  const names = targetNames(models, pipelines);
   const sloNs = unit.sloNs ?? slo;
   const placeOf = (key: string) => overridden.placeOf(['workload', index, key]);
   const context = { models: names, sloNs, seed, files: host.input, placeOf };
-  const mix = await offeredMix(unit, context, streamsOf(index));
+  const offered = await offeredMix(unit, context, streamsOf(index));
+  const mix = offered.slice(0, models.length);
+  for (const [p, { steps }] of pipelines.entries())
+    for (const { model, mean } of steps) mix[model]! += offered[models.length + p]! * mean;
   const varied = models.find((model, m) => mix[m]! > 0 && model.lengths !== undefined);
   if (varied !== undefined)
     refuse(
@@ -196,14 +200,14 @@ interface LengthSection {
  */
 export function checkLengths(
   { models: patterns, length }: LengthSection,
+  names: readonly string[],
   models: readonly ModelSpec[],
   place: ErrorPlace,
 ): void {
   if (length === undefined) return;
-  const names = models.map(({ name }) => name);
   const varied = [...selectModels(names, patterns)].flatMap((index) => {
-    const { name, lengths } = models[index]!;
-    return lengths === undefined ? [] : [{ name, end: lengths.at(-1)! }];
+    const { name, lengths } = models[index] ?? {};
+    return name === undefined || lengths === undefined ? [] : [{ name, end: lengths.at(-1)! }];
   });
   if (varied.length === 0) {
     const what =

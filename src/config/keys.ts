@@ -72,7 +72,11 @@ function* keysIn(schema: z.ZodType, key: string, kind?: string): Generator<KeyDe
   }
   for (const section of sectionsIn(schema))
     for (const [name, child] of Object.entries(section.shape))
-      yield* keysIn(child, key === '' ? name : `${key}.${name}`, kind ?? section.kind);
+      yield* keysIn(
+        child,
+        key === '' ? name : `${key}.${name}`,
+        kind ?? (key.includes('.') ? undefined : section.kind),
+      );
 }
 
 /**

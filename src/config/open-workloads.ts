@@ -6,6 +6,7 @@ import type { WorkloadSpec } from '../workload/spec.js';
 import type { Experiment } from './experiment.js';
 import { refuse } from './fields.js';
 import { sectionNames } from './part-names.js';
+import { targetNames } from './pipelines.js';
 
 /** All workload sections of a run as one stream. */
 export interface OpenedWorkloads {
@@ -22,7 +23,7 @@ export interface OpenedWorkloads {
 /** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
 export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkloads> {
   const { workloads, sloNs, seed, files, classes, tenants } = experiment;
-  const models = experiment.models.map(({ name }) => name);
+  const models = targetNames(experiment.models, experiment.pipelines);
   const longest = experiment.models.map(longestInput);
   const sources: StreamedSource[] = [];
   const sectionStarts: number[] = [];

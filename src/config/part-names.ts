@@ -4,10 +4,10 @@ import type { Experiment } from './experiment.js';
 
 /** Names of the parts of an experiment's runs, as its results have them. */
 export function partNames(experiment: Experiment): PartNames {
-  const { classes, tenants, models, cluster } = experiment;
+  const { classes, tenants, models, pipelines, cluster } = experiment;
   const sections = sectionNames(experiment);
   const dimensions = dimensionsOf({
-    ...{ sections: sections.length < 2 ? [] : sections, classes, tenants: tenants.list, models },
+    ...{ sections: sections.length < 2 ? [] : sections, classes, tenants: tenants.list, models, pipelines },
     kinds: cluster.kinds.flatMap(({ name }) => name ?? []),
   });
   const names = Object.entries(dimensions).map(([name, { parts }]) => [name, parts.map(({ key }) => key)]);

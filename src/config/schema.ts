@@ -17,6 +17,7 @@ import {
   textOrTexts,
   whole,
 } from './fields.js';
+import { pipelinesSchema } from './pipelines.js';
 import { clusterSchema } from './schema-cluster.js';
 import { modelsSchema } from './schema-models.js';
 import { policySchemaWith, scalerSchema } from './schema-policy.js';
@@ -116,6 +117,7 @@ export const experimentSchema = section({
   seed: whole('Seed of every random draw.', 0).default(1),
   cluster: clusterSchema.prefault({}).describe('The machines.'),
   models: modelsSchema,
+  pipelines: pipelinesSchema,
   classes: classesSchema,
   tenants: tenantsSchema,
   workload: workloadsSchema,

@@ -3,6 +3,7 @@ import type { RequestClass } from './classes.js';
 import type { ClusterSpec } from './cluster-spec.js';
 import type { ControllerPort } from './controller-port.js';
 import type { RunObserver } from './observer.js';
+import type { PipelineSpec } from './pipelines.js';
 import type { Policy, PolicyContext } from './policy.js';
 import type { MissedWindow } from './retry.js';
 import type { Tenant } from './tenants.js';
@@ -24,4 +25,6 @@ export interface ControllerOptions {
   readonly classes?: readonly RequestClass[];
   /** Tenants and their limits. Default: anyone may send any number. */
   readonly tenants?: readonly Tenant[] | undefined;
+  /** Pipelines, numbered after the models of the cluster and its spare ones. Default: none. */
+  readonly pipelines?: readonly PipelineSpec[];
 }

@@ -12,6 +12,7 @@ import type { ModelSpec } from './model.js';
 import { ModelSlots } from './model-slots.js';
 import type { RunObserver } from './observer.js';
 import { Orders } from './orders.js';
+import { Pipelines } from './pipelines.js';
 import { type Policy, REFUSE } from './policy.js';
 import {
   OUTCOME_CANCELLED,
@@ -19,6 +20,7 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
   type Outcome,
+  REQUEST_IN_PIPELINE,
   REQUEST_QUEUED,
   RequestTable,
 } from './request.js';
@@ -58,6 +60,8 @@ export class Controller {
   private readonly forecast: Forecast | null;
   /** Null: no tenants. */
   private readonly tenants: Tenants | null;
+  /** Null: no pipelines. */
+  private readonly pipelines: Pipelines | null;
   private readonly missedWindow: MissedWindow;
   private readonly slack: WindowSlack;
 
@@ -85,6 +89,7 @@ export class Controller {
     this.forecast =
       options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
     this.tenants = Tenants.open(options.tenants, this.cluster, this.requests, this.policy.sharesFirst);
+    this.pipelines = this.openPipelines(options);
     this.missedWindow = options.missedWindow ?? (this.policy.takesBack === true ? 'retry' : 'fail');
   }
 
@@ -114,6 +119,26 @@ export class Controller {
     this.slots.arrived(model, sloNs);
     const bucket = this.cluster.rows.bucketOf(model, length);
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant, length, bucket);
+    this.arrived[this.arrivedCount++] = slot;
+    return slot;
+  }
+
+  /**
+   * Reports an arrived request of a pipeline, the `pipeline`th of the options, with the number of requests of each
+   * step: 0 skips it. Returns its slot.
+   */
+  offerPipeline(
+    pipeline: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass: number,
+    tenant: number,
+    counts: Int32Array,
+  ): number {
+    const model = this.cluster.models.length + pipeline;
+    const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant);
+    this.pipelines?.arrived(slot, counts);
     this.arrived[this.arrivedCount++] = slot;
     return slot;
   }
@@ -213,7 +238,24 @@ export class Controller {
     return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
   }
 
+  private openPipelines({ pipelines = [], admission }: ControllerOptions): Pipelines | null {
+    if (pipelines.length === 0) return null;
+    const { cluster, requests } = this;
+    return new Pipelines(pipelines, cluster.models.length, {
+      ...{ cluster, requests, predicts: admission === 'predict' },
+      isServing: (model) => this.isServing(model),
+      queued: (model) => this.policy.queued(model),
+      offer: (...request) => this.offer(...request),
+      cancel: (slot) => this.cancel(slot),
+      ended: (slot, outcome, nowNs) => this.pipelineEnded(slot, outcome, nowNs),
+    });
+  }
+
   private admit(slot: number, nowNs: number): void {
+    if (this.pipelines !== null && this.requests.state[slot] === REQUEST_IN_PIPELINE) {
+      this.pipelines.begin(slot, nowNs);
+      return;
+    }
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
     if (this.requests.isCancelled[slot] === 1) {
@@ -255,7 +297,9 @@ export class Controller {
   private withdrawCancelled(nowNs: number): void {
     const { state, dueNs } = this.requests;
     for (const slot of this.cancels)
-      if (state[slot] === REQUEST_QUEUED && dueNs[slot] !== 0) this.giveUp(slot, OUTCOME_CANCELLED, nowNs);
+      if (state[slot] === REQUEST_IN_PIPELINE) this.pipelines?.withdraw(slot, nowNs);
+      else if (state[slot] === REQUEST_QUEUED && dueNs[slot] !== 0)
+        this.giveUp(slot, OUTCOME_CANCELLED, nowNs);
     this.cancels.length = 0;
   }
 
@@ -328,16 +372,28 @@ export class Controller {
   }
 
   private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
-    const { requests, cluster } = this;
+    const { requests } = this;
     const model = requests.model[slot];
-    this.decisions.add(requests.id[slot]);
-    this.decisions.add(outcome);
-    const copies = cluster.warm.count(model);
-    if (outcome === OUTCOME_CANCELLED) this.observer?.cancelled?.(requests, slot, nowNs, copies);
-    else this.observer?.answered(requests, slot, outcome, nowNs, copies, action);
-    this.port.answer(slot, outcome, nowNs, action);
+    this.report(slot, outcome, nowNs, this.cluster.warm.count(model), action);
+    if (this.pipelines?.answered(slot, outcome, nowNs) !== true)
+      this.port.answer(slot, outcome, nowNs, action);
     this.tenants?.answered(slot, outcome);
     this.slots.answered(model);
     requests.release(slot);
+  }
+
+  /** Answers the request of a pipeline. */
+  private pipelineEnded(slot: number, outcome: Outcome, nowNs: number): void {
+    this.report(slot, outcome, nowNs, this.pipelines?.copies(slot) ?? 0, null);
+    this.port.answer(slot, outcome, nowNs, null);
+    this.requests.release(slot);
+  }
+
+  private report(slot: number, outcome: Outcome, nowNs: number, copies: number, action: Action | null): void {
+    const { requests } = this;
+    this.decisions.add(requests.id[slot]);
+    this.decisions.add(outcome);
+    if (outcome === OUTCOME_CANCELLED) this.observer?.cancelled?.(requests, slot, nowNs, copies);
+    else this.observer?.answered(requests, slot, outcome, nowNs, copies, action);
   }
 }

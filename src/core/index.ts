@@ -56,6 +56,7 @@ export { PADDINGS, type Padding } from './lengths.js';
 export { checkModel, type ModelSpec, type ModelTimes } from './model.js';
 export type { RunObserver } from './observer.js';
 export { PageCache } from './page-cache.js';
+export { MOST_FAN_OUT, type PipelineSpec, type PipelineStep, SPLITS, type Split } from './pipelines.js';
 export { type Dispatcher, type InferOrder, type Policy, type PolicyContext, REFUSE } from './policy.js';
 export { predictLatencyNs } from './prediction.js';
 export { Recency } from './recency.js';

@@ -21,6 +21,8 @@ export const REQUEST_FREE = 0;
 export const REQUEST_QUEUED = 1;
 /** In an action sent to a worker. */
 export const REQUEST_IN_ACTION = 2;
+/** Is that of a pipeline, which requests of its steps serve. */
+export const REQUEST_IN_PIPELINE = 3;
 
 const INITIAL_CAPACITY = 1024;
 
@@ -67,6 +69,12 @@ export class RequestTable {
   /** Id and status of its last INFER that failed; −1 and `STATUS_OK` if none. */
   failedInfer = new Float64Array(INITIAL_CAPACITY);
   failedStatus = new Int32Array(INITIAL_CAPACITY);
+  /**
+   * Only with pipelines. For a request of a step: the number of the step among those of all pipelines, from 1, and the
+   * id of the pipeline's request. For that of a pipeline: the negative number of the step that failed. Otherwise 0.
+   */
+  step = new Int32Array(INITIAL_CAPACITY);
+  parent = new Float64Array(INITIAL_CAPACITY);
 
   /** True while no request has had a class, tenant or length: these fields are then zero in all slots. */
   private areAlike = true;
@@ -152,6 +160,8 @@ export class RequestTable {
     this.isCancelled = enlarge(this.isCancelled, new Uint8Array(capacity));
     this.failedInfer = enlarge(this.failedInfer, new Float64Array(capacity));
     this.failedStatus = enlarge(this.failedStatus, new Int32Array(capacity));
+    this.step = enlarge(this.step, new Int32Array(capacity));
+    this.parent = enlarge(this.parent, new Float64Array(capacity));
   }
 }
 

@@ -25,10 +25,12 @@ export function partsOf(tenants: readonly Pick<Tenant, 'share'>[]): number[] {
 /** Limit on tenants, which bounds the state kept for them. */
 export const MOST_TENANTS = 1024;
 
-/** Reasons why a request was refused before its policy saw it. */
+/** Reasons why a request was refused or given up, other than by its policy. */
 export const LIMIT_NONE = 0;
 export const LIMIT_RATE = 1;
 export const LIMIT_SHARE = 2;
+/** The steps of its pipeline that remain cannot be done by its deadline. */
+export const LIMIT_PIPELINE = 3;
 
 /** Limits of tenants: each within its rate, and under overload each within its fair share. */
 export class Tenants {

@@ -17,7 +17,7 @@ import {
   type Outcome,
   type RequestTable,
 } from '../core/request.js';
-import { LIMIT_RATE, LIMIT_SHARE } from '../core/tenants.js';
+import { LIMIT_PIPELINE, LIMIT_RATE, LIMIT_SHARE } from '../core/tenants.js';
 
 /** Reasons why a request was not answered within its SLO, of which it has exactly one: a label, and its meaning. */
 const TABLE = {
@@ -44,6 +44,10 @@ const TABLE = {
   overShare: [
     'beyond share',
     'refused on arrival: GPUs were overloaded, and its tenant was over its fair share',
+  ],
+  restTooLong: [
+    'no time for the rest',
+    'given up between steps of its pipeline: those that remained could not be done by its deadline',
   ],
 } as const;
 export type Cause = keyof typeof TABLE;
@@ -72,6 +76,7 @@ const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIG
  */
 function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit: number): number {
   if (outcome === OUTCOME_LATE) return INDEX.late;
+  if (limit === LIMIT_PIPELINE) return INDEX.restTooLong;
   if (outcome === OUTCOME_REJECTED) {
     if (limit === LIMIT_RATE) return INDEX.overRate;
     return limit === LIMIT_SHARE ? INDEX.overShare : INDEX.refused;
@@ -102,8 +107,9 @@ export class CauseFinder {
     return causeIndex(outcome, requests.failedStatus[slot], !(copies > 0 && warm), requests.limit[slot]);
   }
 
-  /** True if some GPU has held the model for as long as an INFER of one request takes. */
+  /** True if some GPU has held the model, which is no pipeline, for as long as an INFER of one request takes. */
   private fitsInfer(model: number, nowNs: number): boolean {
+    if (model >= this.models.length) return false;
     const sinceNs = this.heldSinceNs[model] ?? Number.NEGATIVE_INFINITY;
     return nowNs - sinceNs >= shortestExecNs(this.models[model]);
   }

@@ -1,6 +1,7 @@
 import type { RequestClass } from '../core/classes.js';
 import { bucketOf } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
+import type { PipelineSpec } from '../core/pipelines.js';
 import { partsOf, type Tenant } from '../core/tenants.js';
 
 /** Dimensions by which requests are counted, in the order of tables: names of one part and of several, for people. */
@@ -9,6 +10,8 @@ export const DIMENSIONS = {
   class: { label: 'class', plural: 'classes' },
   tenant: { label: 'tenant', plural: 'tenants' },
   length: { label: 'length of input', plural: 'lengths' },
+  pipeline: { label: 'pipeline', plural: 'pipelines' },
+  step: { label: 'pipeline step', plural: 'pipeline steps' },
   kind: { label: 'kind of GPU', plural: 'kinds of GPUs' },
   model: { label: 'model', plural: 'models' },
 } as const;
@@ -22,17 +25,23 @@ interface Divided {
   readonly classes: readonly RequestClass[];
   readonly tenants: readonly Pick<Tenant, 'name' | 'share'>[];
   readonly models: readonly ModelSpec[];
+  readonly pipelines?: readonly PipelineSpec[];
   /** Kinds of GPUs, and that of each GPU. */
   readonly kinds: readonly string[];
   readonly kindOf?: ArrayLike<number>;
 }
 
-/** Requests as far as they depend on their senders, as in `RequestTable`. */
+/** Requests as far as they depend on their senders, as in `RequestTable`; without `step`, none is of a pipeline. */
 export type SentRequests = Readonly<
-  Record<'user' | 'model' | 'requestClass' | 'tenant' | 'length', ArrayLike<number>>
+  Record<'user' | 'model' | 'requestClass' | 'tenant' | 'length', ArrayLike<number>> & {
+    step?: ArrayLike<number>;
+  }
 >;
 
-/** Part to which a request belongs; −1: none. `gpu`: of its last INFER; −1: none. */
+/** Dimensions by which requests of pipeline steps count; by all others, only the requests of the pipelines do. */
+export const BY_STEP: readonly Dimension[] = ['length', 'step', 'kind', 'model'];
+
+/** Part to which a request belongs, or for GPU time alone that of a pipeline step; −1: none. `gpu`: of its last INFER; −1: none. */
 export type PartOf = (requests: SentRequests, slot: number, gpu: number) => number;
 
 /** Parts of each dimension of a run, in order, and how a request finds its own. */
@@ -42,10 +51,12 @@ export function dimensionsOf({
   classes,
   tenants,
   models,
+  pipelines = [],
   kinds,
   kindOf = [],
 }: Divided) {
   const shares = partsOf(tenants);
+  const pipelineOf = pipelines.flatMap(({ steps }, pipeline) => steps.map(() => pipeline));
   const lengths = [...new Set(models.flatMap((model) => model.lengths ?? []))].sort((a, b) => a - b);
   return {
     group: {
@@ -64,13 +75,22 @@ export function dimensionsOf({
       parts: lengths.map((length) => ({ key: String(length) })),
       partOf: lengthPart(models, lengths),
     },
+    pipeline: {
+      parts: pipelines.map(({ name: key }) => ({ key })),
+      partOf: ({ model, step }: SentRequests, slot: number) =>
+        step !== undefined && step[slot] > 0 ? pipelineOf[step[slot] - 1] : model[slot] - models.length,
+    },
+    step: {
+      parts: pipelines.flatMap(({ name, steps }) => steps.map(({ id }) => ({ key: `${name}.${id}` }))),
+      partOf: ({ step }: SentRequests, slot: number) => (step?.[slot] ?? 0) - 1,
+    },
     kind: {
       parts: kinds.map((key) => ({ key })),
       partOf: (_requests: SentRequests, _slot: number, gpu: number) => (gpu < 0 ? -1 : kindOf[gpu]),
     },
     model: {
       parts: models.map(({ name: key }, id) => ({ key, id })),
-      partOf: ({ model }: SentRequests, slot: number) => model[slot],
+      partOf: ({ model }: SentRequests, slot: number) => (model[slot] < models.length ? model[slot] : -1),
     },
   } satisfies Record<Dimension, { readonly parts: readonly { readonly key: string }[]; partOf: PartOf }>;
 }
@@ -86,7 +106,7 @@ function sectionOf(starts: ArrayLike<number>, user: number): number {
 function lengthPart(models: readonly ModelSpec[], lengths: readonly number[]): PartOf {
   const rows = models.map((model) => (model.lengths ?? []).map((length) => lengths.indexOf(length)));
   return ({ model, length }, slot) => {
-    const row = rows[model[slot]];
+    const row = rows[model[slot]] ?? [];
     return row.length === 0 ? -1 : row[bucketOf(models[model[slot]], length[slot])];
   };
 }

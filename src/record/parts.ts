@@ -61,6 +61,7 @@ export function buildParts(
     ...(has('class') && { class: parts('class') }),
     ...(has('tenant') && { tenant: parts('tenant') }),
     ...(has('length') && { length: parts('length').filter(hasOffered) }),
+    ...(has('pipeline') && { pipeline: parts('pipeline'), step: parts('step') }),
     ...(has('kind') && { kind: parts('kind', (i) => kinds[i]) }),
     model: worstFirst(parts('model').filter(hasOffered)),
   };
@@ -102,12 +103,12 @@ export function latencyCurve(tally: PartTally, part: number, percentiles?: reado
 /** Cost of the cluster; null if a kind has no price, or if there is no span over which to average. */
 export function costFigures(recorder: RunTally, paid: readonly PaidKind[] | null): CostFigures | null {
   const ns = spanNs(recorder);
-  let [perHour, inTime] = [0, 0];
+  let perHour = 0;
+  const inTime = recorder.total().countOf(0, OUTCOME_OK);
   for (const [kind, { gpus, pricePerHour }] of recorder.kinds.entries()) {
     const mean = paid === null ? gpus : ratioOf(paid[kind].paidNs, ns);
     if (pricePerHour === null || mean === null) return null;
     perHour += mean * pricePerHour;
-    inTime += recorder.by('kind')!.countOf(kind, OUTCOME_OK);
   }
   const perMillionInTime = ns === 0 ? null : ratioOf((perHour * ns * 1e6) / NS_PER_HOUR, inTime);
   return { perHour, perMillionInTime };

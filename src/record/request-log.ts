@@ -24,8 +24,12 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   column('request_id', 'sequence number of the request in the run, from 0'),
   column('result', '0 executed, 1 error, 4 timeout, 7 rejected, 8 cancelled'),
   column('user_id', 'function, client or row group that sent it'),
-  column('model_id', 'index of the model among the models of the run'),
-  column('slo_factor', 'SLO divided by the execution time of the model at batch size 1', 'ratio'),
+  column('model_id', 'index of the model among the models of the run; pipelines come after them'),
+  column(
+    'slo_factor',
+    'SLO divided by the execution time of the model at batch size 1; -1 for a pipeline',
+    'ratio',
+  ),
   column('latency', 'from arrival to answer', 'ns'),
   column('deadline', 'SLO: from arrival to deadline', 'ns'),
   column('deadline_met', '1 if executed and answered by the deadline, else 0'),
@@ -56,6 +60,18 @@ export const TENANT_COLUMN = column(
   'tenant_id',
   'index of its tenant among those of the experiment; only where it lists some',
 );
+
+/** Extra columns where the experiment has pipelines. */
+export const PIPELINE_COLUMNS = [
+  column(
+    'step_id',
+    'index of its step among those of all pipelines, or of the step at which the request of a pipeline failed; -1 if there is none; only where the experiment has pipelines',
+  ),
+  column(
+    'parent_id',
+    "request_id of the pipeline's request that it is a step of; -1 if there is none; only where the experiment has pipelines",
+  ),
+];
 
 /** Extra last column where models take inputs of different lengths. */
 export const LENGTH_COLUMN = column(
@@ -88,12 +104,14 @@ export class RequestLog extends LogFile implements RunObserver {
     private readonly causes: CauseFinder | null,
     private readonly hasClasses = false,
     private readonly hasTenants = false,
+    private readonly hasPipelines = false,
   ) {
     const hasLengths = models.some(({ lengths }) => lengths !== undefined);
     super(path, [
       ...REQUEST_COLUMNS,
       ...(hasClasses ? [CLASS_COLUMN] : []),
       ...(hasTenants ? [TENANT_COLUMN] : []),
+      ...(hasPipelines ? PIPELINE_COLUMNS : []),
       ...(hasLengths ? [LENGTH_COLUMN] : []),
     ]);
     this.hasLengths = hasLengths;
@@ -127,9 +145,12 @@ export class RequestLog extends LogFile implements RunObserver {
     this.answered(requests, slot, OUTCOME_CANCELLED, nowNs, copies, null);
   }
 
-  private sender({ requestClass, tenant }: RequestTable, slot: number): string {
-    if (!this.hasClasses && !this.hasTenants) return '';
-    return `${this.hasClasses ? `\t${requestClass[slot]}` : ''}${this.hasTenants ? `\t${tenant[slot]}` : ''}`;
+  private sender({ requestClass, tenant, step, parent }: RequestTable, slot: number): string {
+    if (!this.hasClasses && !this.hasTenants && !this.hasPipelines) return '';
+    const pipeline = this.hasPipelines
+      ? `\t${Math.abs(step[slot]) - 1}\t${step[slot] > 0 ? parent[slot] : -1}`
+      : '';
+    return `${this.hasClasses ? `\t${requestClass[slot]}` : ''}${this.hasTenants ? `\t${tenant[slot]}` : ''}${pipeline}`;
   }
 
   /** Actions have their own log. */
@@ -146,7 +167,9 @@ class SloFactors {
     this.lastText = models.map(() => '');
   }
 
+  /** `-1` for a pipeline. */
   text(model: number, sloNs: number): string {
+    if (model >= this.models.length) return '-1';
     if (this.lastSloNs[model] !== sloNs) {
       this.lastSloNs[model] = sloNs;
       this.lastText[model] = String(Number((sloNs / this.models[model].execNs[0]).toFixed(4)));

@@ -14,13 +14,14 @@ import {
 import type { RequestClass } from '../core/classes.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
+import type { PipelineSpec } from '../core/pipelines.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 import { OUTCOME_OK } from '../core/request.js';
 import type { Tenant } from '../core/tenants.js';
 import { TimeBins } from './bins.js';
 import { CauseFinder } from './causes.js';
 import { countedNs } from './counted.js';
-import { type Dimension, dimensionsOf, type PartOf } from './dimensions.js';
+import { BY_STEP, type Dimension, dimensionsOf, type PartOf } from './dimensions.js';
 import { PartTally } from './part-tally.js';
 import type { TunedSeries } from './results.js';
 import { TunedTally, type Tuning } from './tuned.js';
@@ -33,6 +34,8 @@ export interface RunTallyOptions {
   /** Requests that arrive and actions that are sent earlier are not counted. */
   readonly warmupNs: number;
   readonly models: readonly ModelSpec[];
+  /** Pipelines, numbered after the models. */
+  readonly pipelines?: readonly PipelineSpec[];
   /** Names of the workload's sections, at least one. */
   readonly sections: readonly string[];
   /** First user id of each section, ascending from 0: section i has users [starts[i], starts[i + 1]). */
@@ -58,6 +61,8 @@ const MODEL_BITS = 6;
 /** Requests of a run by one dimension. */
 interface TalliedDimension {
   readonly dimension: Dimension;
+  /** True if requests of pipeline steps count. */
+  readonly hasSteps: boolean;
   readonly tally: PartTally;
   readonly partOf: PartOf;
 }
@@ -113,7 +118,7 @@ export class RunTally implements RunObserver {
 
   constructor(options: RunTallyOptions) {
     const { gpus, durationNs, warmupNs, models, sections, sectionStarts } = options;
-    const { classes = [], tenants = [], kinds = [] } = options;
+    const { classes = [], tenants = [], pipelines = [], kinds = [] } = options;
     invariant(durationNs > warmupNs, 'a run ends after its warm-up');
     invariant(
       sections.length > 0 && sections.length === sectionStarts.length,
@@ -137,15 +142,21 @@ export class RunTally implements RunObserver {
     this.windows = new WindowTally(this);
     this.dimensions = dimensionsOf({
       ...{ sections, sectionStarts: Float64Array.from(sectionStarts), classes, tenants, models },
+      pipelines,
       ...{ kinds: kinds.map(({ name }) => name), kindOf: this.kindOf },
     });
     this.groups = new PartTally(sections.length);
     this.byModel = new PartTally(models.length, MODEL_BITS);
-    this.others = (['class', 'tenant', 'length', 'kind'] as const)
+    this.others = (['class', 'tenant', 'length', 'pipeline', 'step', 'kind'] as const)
       .filter((dimension) => this.dimensions[dimension].parts.length > 0)
       .map((dimension) => {
         const { parts, partOf } = this.dimensions[dimension];
-        return { dimension, partOf, tally: new PartTally(parts.length) };
+        return {
+          dimension,
+          hasSteps: BY_STEP.includes(dimension),
+          partOf,
+          tally: new PartTally(parts.length),
+        };
       });
   }
 
@@ -188,7 +199,8 @@ export class RunTally implements RunObserver {
   ): void {
     const arrivalNs = requests.arrivalNs[slot];
     const latencyNs = nowNs - arrivalNs;
-    this.windows.answered(outcome, nowNs, latencyNs);
+    const isStep = requests.step[slot] > 0;
+    if (!isStep) this.windows.answered(outcome, nowNs, latencyNs);
     const isCounted = arrivalNs >= this.warmupNs;
     const isCold = requests.arrivalCopies[slot] === 0;
     let cause = -1;
@@ -198,19 +210,21 @@ export class RunTally implements RunObserver {
     const group = this.dimensions.group.partOf(requests, slot);
     const gpuNs = action === null ? 0 : this.gpuNsOf(action);
     this.groups.gpuNs[group] += gpuNs;
-    this.byModel.gpuNs[model] += gpuNs;
-    if (isCounted) {
+    if (isCounted && !isStep) {
       this.arrived(group, arrivalNs, requests.sloNs[slot], outcome);
       this.groups.add(group, outcome, latencyNs, cause, isCold);
-      this.byModel.add(model, outcome, latencyNs, cause, isCold);
+    }
+    if (model < this.byModel.parts) {
+      this.byModel.gpuNs[model] += gpuNs;
+      if (isCounted) this.byModel.add(model, outcome, latencyNs, cause, isCold);
     }
     const gpu = action === null ? -1 : action.gpu;
     for (let i = 0; i < this.others.length; i++) {
-      const { tally, partOf } = this.others[i];
+      const { hasSteps, tally, partOf } = this.others[i];
       const part = partOf(requests, slot, gpu);
       if (part < 0) continue;
       tally.gpuNs[part] += gpuNs;
-      if (isCounted) tally.add(part, outcome, latencyNs, cause, isCold);
+      if (isCounted && (hasSteps || !isStep)) tally.add(part, outcome, latencyNs, cause, isCold);
     }
   }
 
@@ -229,8 +243,8 @@ export class RunTally implements RunObserver {
     return countedNs(this, action) / action.count;
   }
 
-  cancelled({ arrivalNs }: RequestTable, slot: number): void {
-    if (arrivalNs[slot] >= this.warmupNs) this.cancels++;
+  cancelled({ arrivalNs, step }: RequestTable, slot: number): void {
+    if (arrivalNs[slot] >= this.warmupNs && step[slot] <= 0) this.cancels++;
   }
 
   completed(action: Action, nowNs: number, _queued: number, copies: number): void {

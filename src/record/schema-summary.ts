@@ -110,6 +110,14 @@ export const runPartsSchema = z.object({
     partSchema,
     'By the smallest length that fits their inputs, shortest first; absent where no model takes several lengths.',
   ).exactOptional(),
+  pipeline: list(
+    partSchema,
+    'By pipeline, from arrival to the end of the last step; absent: there are none.',
+  ).exactOptional(),
+  step: list(
+    partSchema,
+    'Requests of each pipeline step, each from the end of what it waits for to its own, against the deadline of the step; absent: there are no pipelines.',
+  ).exactOptional(),
   kind: list(
     partSchema.extend({
       gpus: count('GPUs of the kind; with a scaler the most that were paid for at a time.'),
@@ -123,7 +131,7 @@ export const runPartsSchema = z.object({
   ).exactOptional(),
   model: list(
     modelFiguresSchema,
-    'Every model that had requests, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20 and those that thresholds name.',
+    'Every model that had requests, those of pipeline steps included, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20 and those that thresholds name.',
   ),
 });
 

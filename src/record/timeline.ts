@@ -50,8 +50,8 @@ export class Timeline implements RunObserver {
     return this.found.dropped;
   }
 
-  answered(_requests: RequestTable, _slot: number, outcome: Outcome, nowNs: number): void {
-    if (this.before === null || nowNs < this.options.warmupNs) return;
+  answered({ step }: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+    if (step[slot] > 0 || this.before === null || nowNs < this.options.warmupNs) return;
     this.goOn(this.before, nowNs);
     this.current.answered(outcome !== OUTCOME_OK, nowNs);
   }

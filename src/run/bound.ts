@@ -4,6 +4,7 @@ import type { OfferedRequests } from '../bounds/requests.js';
 import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
+import { refusePipelines } from '../config/pipelines.js';
 import { bucketOf, mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 import { ratioOf, spanSeconds } from '../record/counted.js';
@@ -25,6 +26,7 @@ import { trueModels } from '../sim/true-models.js';
  */
 export async function boundOf(experiment: Experiment, fairness?: number): Promise<BoundFigures> {
   checkOpenLoop(experiment);
+  refusePipelines(experiment, 'bounds are of');
   const { cluster, models, policy, seed, warmupNs, classes } = experiment;
   const workload = await openWorkloads(experiment);
   const requests = await readCounted(workload, warmupNs, models);

@@ -48,7 +48,7 @@ export class Collector {
     private readonly workload: OpenedWorkloads,
     private readonly options: CollectorOptions,
   ) {
-    const { cluster, models, output } = experiment;
+    const { cluster, models, pipelines, output } = experiment;
     const { seesScheduler = true } = options;
     const kinds = namedKinds(cluster);
     this.recorder = new RunTally({
@@ -56,6 +56,7 @@ export class Collector {
       durationNs: workload.durationNs,
       warmupNs: experiment.warmupNs,
       models,
+      pipelines,
       sections: workload.sections,
       sectionStarts: workload.sectionStarts,
       classes: experiment.classes,

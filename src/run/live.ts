@@ -3,6 +3,7 @@ import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import { areSimulated, type Experiment } from '../config/experiment.js';
+import { refusePipelines } from '../config/pipelines.js';
 import { scalerEntryOf } from '../config/schema-policy.js';
 import { GPU_OFF, GPU_ON, GPU_STARTING, type GpuState } from '../core/fleet-observer.js';
 import { FailingLink, PLANNED } from '../live/controller/link/failing-link.js';
@@ -34,6 +35,7 @@ export function live({ journal }: LiveOptions = {}): Engine {
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
   const { experiment, source, observer, outDir, events, begin, watch, onProgress } = task;
+  refusePipelines(experiment, 'live mode serves');
   refuseSimulatedOnly(experiment);
   const machines = await startAll(await experimentMachines(experiment));
   begin();

@@ -22,8 +22,8 @@ export class RunLogs {
     private readonly outDir: string,
     private readonly collector: Collector,
   ) {
-    const { output, models, cluster, classes, tenants } = experiment;
-    const senders = [classes.length > 0, tenants.list.length > 0] as const;
+    const { output, models, pipelines, cluster, classes, tenants } = experiment;
+    const senders = [classes.length > 0, tenants.list.length > 0, pipelines.length > 0] as const;
     const { causes } = collector;
     const { requestLog, actionLog } = output;
     this.observers = [

@@ -64,7 +64,7 @@ export function followController(scaling: Scaling | null, controller: Scheduled)
 
 /** Work of the whole run by interval, in GPUs of the first kind: reads the workload once, ahead of the run. */
 async function workAhead(experiment: Experiment, intervalNs: number): Promise<number[]> {
-  const { models } = experiment;
+  const { models, pipelines } = experiment;
   const { source } = await openWorkloads(experiment);
   const counts = new Float64Array(models.length);
   const sloNs = new Float64Array(models.length);
@@ -80,8 +80,11 @@ async function workAhead(experiment: Experiment, intervalNs: number): Promise<nu
     while (source.timeNs >= (work.length + 1) * intervalNs) close();
     // Requests beyond a tenant's rate are refused with any number of GPUs.
     if (experiment.tenants.list.length === 0 || rates.take(source.tenant, source.timeNs)) {
-      counts[source.model]++;
-      sloNs[source.model] = source.sloNs;
+      const pipeline = pipelines[source.model - models.length];
+      for (const { model, mean } of pipeline?.steps ?? [{ model: source.model, mean: 1 }]) {
+        counts[model] += mean;
+        sloNs[model] = source.sloNs;
+      }
     }
     source.advance();
   }

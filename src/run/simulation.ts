@@ -106,10 +106,11 @@ export function simulatorOf(
   observer: RunObserver,
   scaling: Scaling | null,
 ): Simulator {
-  const { cluster, models } = experiment;
+  const { cluster, models, pipelines } = experiment;
   const simulator = new Simulator({
     ...cluster,
     models,
+    pipelines,
     spreads: cluster.noise.distribution === 'profile' ? experiment.spreads : null,
     exponential: cluster.noise.distribution === 'exponential',
     defaultSloNs: experiment.sloNs,

@@ -9,6 +9,7 @@ import type { Policy, PolicyContext } from '../core/policy.js';
 import type { MissedWindow } from '../core/retry.js';
 import type { Tenant } from '../core/tenants.js';
 import type { DeviceNoise } from './device.js';
+import type { DrawnPipeline } from './fan-out.js';
 import type { FleetOptions } from './fleet.js';
 import type { NetworkOptions } from './network.js';
 import type { ModelSpread } from './spread.js';
@@ -46,6 +47,8 @@ export interface SimulatorOptions {
   readonly classes?: readonly RequestClass[];
   /** Tenants and their limits. Default: anyone may send any number. */
   readonly tenants?: readonly Tenant[];
+  /** Pipelines, which the source numbers after the models. Default: none. */
+  readonly pipelines?: readonly DrawnPipeline[];
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
   readonly noise?: DeviceNoise & {

@@ -1,5 +1,5 @@
 import { invariant } from '../base/invariant.js';
-import { stream } from '../base/random/streams.js';
+import { type Random, stream } from '../base/random/streams.js';
 import { type Action, LANE_EXEC, LANE_WEIGHTS, STATUS_WORKER_LOST } from '../core/action.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import { Controller } from '../core/controller.js';
@@ -27,6 +27,7 @@ import {
   type SimEvent,
   WORKER_WAKE,
 } from './event-queue.js';
+import { type DrawnPipeline, drawCounts } from './fan-out.js';
 import { Fleet, type FleetOptions, lossOf } from './fleet.js';
 import { Network, NO_DELAY } from './network.js';
 import { schedulePlanned } from './planned-events.js';
@@ -57,6 +58,11 @@ export class Simulator {
   private readonly network: Network;
   private readonly changes: readonly ConditionsChange[];
   private readonly source: ArrivalSource;
+  /** Number of models in the source; those that follow are pipelines. */
+  private readonly sourceModels: number;
+  private readonly pipelines: readonly DrawnPipeline[];
+  /** Draws the requests of steps. */
+  private readonly branches: Random;
   /** By worker: offset of its clock from the true time. */
   private readonly offsetNs: Float64Array;
   /** By worker: time of its next wake-up; Infinity: none. */
@@ -80,6 +86,9 @@ export class Simulator {
     const { models, gpus, pages, kinds, seed, oneLane = false } = options;
     const { spareModels = 0, spareBatch = 1, clockOffsetNs: mostNs = 0, defaultSloNs } = options;
     this.source = options.source;
+    this.pipelines = options.pipelines ?? [];
+    this.sourceModels = this.pipelines.length === 0 ? Number.POSITIVE_INFINITY : models.length;
+    this.branches = stream(seed, 'pipelines');
     this.network = new Network(gpus, options.network ?? NO_DELAY, stream(seed, 'network'));
     const offsets = stream(seed, 'clock-offset');
     this.offsetNs = Float64Array.from({ length: gpus }, () => Math.round((2 * offsets() - 1) * mostNs));
@@ -93,6 +102,7 @@ export class Simulator {
       ...(options.missedWindow === undefined ? {} : { missedWindow: options.missedWindow }),
       ...(options.classes === undefined ? {} : { classes: options.classes }),
       ...{ defaultSloNs, createPolicy: options.createPolicy, tenants: options.tenants },
+      pipelines: this.pipelines,
       port: {
         send: (action) => this.send(action),
         answer: (slot, _outcome, nowNs) => this.source.answered?.(this.controller.requests.user[slot], nowNs),
@@ -147,7 +157,7 @@ export class Simulator {
 
   /** True if no event is left by then; false if the source must be refilled, or progress is due. */
   private runUntilPause(untilNs: number): boolean {
-    const { source, events, controller, checker } = this;
+    const { source, events, controller, checker, sourceModels } = this;
     const pauseAt = this.arrivals + PROGRESS_ARRIVALS;
     for (;;) {
       if (this.isStarved || this.arrivals >= pauseAt) return false;
@@ -161,7 +171,10 @@ export class Simulator {
         // A starved source does not know its next arrival.
         while (source.timeNs <= nowNs && !this.isStarved) {
           const { model, timeNs, sloNs, user, requestClass, tenant, length = 0, patienceNs } = source;
-          const slot = controller.offer(model, timeNs, sloNs, user, requestClass, tenant, length);
+          const slot =
+            model < sourceModels
+              ? controller.offer(model, timeNs, sloNs, user, requestClass, tenant, length)
+              : this.offerPipeline(model - sourceModels);
           if (patienceNs !== undefined) this.waitFor(slot, timeNs + patienceNs);
           this.arrivals++;
           source.advance();
@@ -178,6 +191,12 @@ export class Simulator {
       } while (events.nextNs <= nowNs || controller.hasInput || (source.timeNs <= nowNs && !this.isStarved));
       checker?.check();
     }
+  }
+
+  private offerPipeline(pipeline: number): number {
+    const { timeNs, sloNs, user, requestClass = 0, tenant = 0 } = this.source;
+    const counts = drawCounts(this.pipelines[pipeline], this.branches);
+    return this.controller.offerPipeline(pipeline, timeNs, sloNs, user, requestClass, tenant, counts);
   }
 
   private get isStarved(): boolean {

@@ -18,7 +18,7 @@ test('two sections with one name are refused', async () => {
 
 test('one section is no group, and what an experiment lacks has no names', async () => {
   expect(partNames(await sections(''))).toEqual({
-    ...{ group: [], class: [], tenant: [], length: [], kind: [] },
+    ...{ group: [], class: [], tenant: [], length: [], pipeline: [], step: [], kind: [] },
     model: ['resnet50', 'mobilenetv2_100'],
   });
 });

@@ -10,7 +10,13 @@ import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
 import { type FigureUnit, figureNames, figureOf } from '../../src/record/figures.js';
 import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
-import { CLASS_COLUMN, LENGTH_COLUMN, REQUEST_COLUMNS, TENANT_COLUMN } from '../../src/record/request-log.js';
+import {
+  CLASS_COLUMN,
+  LENGTH_COLUMN,
+  PIPELINE_COLUMNS,
+  REQUEST_COLUMNS,
+  TENANT_COLUMN,
+} from '../../src/record/request-log.js';
 import { runWindowSchema } from '../../src/record/schema.js';
 import { TERMS } from '../../src/report/html/terms.js';
 import type { JsonSchema } from '../json-schema.js';
@@ -67,7 +73,7 @@ export const TABLES: readonly DocumentTable[] = [
   {
     name: 'columns of requests.tsv',
     path: 'docs/reference/outputs.md',
-    table: columnTable([...REQUEST_COLUMNS, CLASS_COLUMN, TENANT_COLUMN, LENGTH_COLUMN]),
+    table: columnTable([...REQUEST_COLUMNS, CLASS_COLUMN, TENANT_COLUMN, ...PIPELINE_COLUMNS, LENGTH_COLUMN]),
   },
   {
     name: 'columns of actions.tsv',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Observed, observe, SERVICE_MS } from './station.js';
+import { type Observed, observe, observeChain, SERVICE_MS } from './station.js';
 import {
   erlangB,
   erlangC,
@@ -56,6 +56,16 @@ describe('a station is simulated as queueing theory says', () => {
     agrees(runs, ({ meanWaitMs }) => meanWaitMs, waitMDk(servers, load, SERVICE_MS));
   });
 
+  // Departures of M/M/1 are Poisson again (Burke 1956), so each station is M/M/1 on its own.
+  it.each([
+    [2, 0.5, 200],
+    [3, 0.7, 300],
+  ])('%d stations in a row, each M/M/1 with a load of %d', async (stations, load, seconds) => {
+    const means = await observeChain(stations, load, seconds);
+    const expected = stations * (waitMMk(1, load, SERVICE_MS) + SERVICE_MS);
+    agrees(means, (meanMs) => meanMs, expected);
+  });
+
   it.each([
     [1, 0.5],
     [5, 4],
@@ -76,7 +86,7 @@ describe('a station is simulated as queueing theory says', () => {
 });
 
 /** The figure lies within the confidence interval that the runs give, and this is narrow enough to tell. */
-function agrees(runs: readonly Observed[], of: (run: Observed) => number, expected: number): void {
+function agrees<T = Observed>(runs: readonly T[], of: (run: T) => number, expected: number): void {
   const values = runs.map(of);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);

@@ -53,6 +53,32 @@ export async function observe(station: Station): Promise<Observed[]> {
   return runs;
 }
 
+/**
+ * Mean time, ms, that requests need for a chain of stations with one server each and exponential durations: a value per
+ * seed.
+ */
+export async function observeChain(stations: number, load: number, seconds: number): Promise<number[]> {
+  const dir = tempDir();
+  writeIn(dir, 'server.json', profile(1));
+  const all = Array.from({ length: stations }, (_, i) => `station-${i}`);
+  const steps = all.map((name, i) => `{ model: ${name}${i === 0 ? '' : `, after: ${all[i - 1]}`} }`);
+  const means: number[] = [];
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const text = `
+${experiment({ servers: stations, load, durations: 'exponential', seconds }, seed)
+  .replace(
+    /^models: .*$/m,
+    `models: [${all.map((name) => `{ kind: profile, path: server.json, name: ${name} }`)}]`,
+  )
+  .replace('cluster:', 'cluster:\n  pages: 1')}
+pipelines: { name: chain, split: equal, steps: [${steps}] }
+`;
+    const { summary } = await simulate(await parseExperiment(text, join(dir, 'chain.yaml')));
+    means.push(summary.executedLatencyMs.mean as number);
+  }
+  return means;
+}
+
 function experiment(
   { servers, load, durations, maxBatch = 1, loses = false, seconds }: Station,
   seed: number,

@@ -84,6 +84,7 @@ export const SUMMARY: ScheduledSummary = {
     workerLost: 0,
     overRate: 0,
     overShare: 0,
+    restTooLong: 0,
   },
   actions: { load: 15, unload: 0, infer: 600, tooLate: 1, inferByBatch: { '1': 300, '2': 299 } },
   coldStarts: 12,

@@ -106,7 +106,7 @@ describe('models', () => {
 
   it('have failures by cause, which add up to those of the run', () => {
     const none = { refused: 0, timedOutQueued: 0, missedWindow: 0, deviceError: 0, workerLost: 0 };
-    const limits = { overRate: 0, overShare: 0 };
+    const limits = { overRate: 0, overShare: 0, restTooLong: 0 };
     expect(figures[0].failures).toEqual({ ...none, ...limits, late: 10, timedOutCold: 4 });
     expect(figures[2].failures).toEqual({ ...none, ...limits, late: 0, timedOutCold: 0 });
     const wall = { seconds: 1, processedRps: 1, peakRssBytes: null };

@@ -184,16 +184,16 @@ describe('thresholds', () => {
     ['model.resnet.ok>1', 'no model is called resnet; did you mean resnet50?'],
     ['kind.t4.execUtilization<1', 'the experiment has no kinds of GPUs'],
   ])('%s: what an experiment without the part has instead is %s', (text, problem) => {
-    const none = { group: [], tenant: [], length: [], kind: [] };
+    const none = { group: [], tenant: [], length: [], pipeline: [], step: [], kind: [] };
     const names = { ...none, class: ['gold'], model: ['resnet50'] };
     const check = () => refuseUnknownParts([parseThreshold(text)], [names], 'threshold');
     if (problem === null) expect(check).not.toThrow();
     else expect(check).toThrow(problem);
   });
 
-  it('on a part are of the figures of a run up to overShare, and gpuShare', () => {
+  it('on a part are of the figures of a run up to restTooLong, and gpuShare', () => {
     const ofRun = figureNames();
-    const ofPart = [...ofRun.slice(0, ofRun.indexOf('overShare') + 1), 'gpuShare'];
+    const ofPart = [...ofRun.slice(0, ofRun.indexOf('restTooLong') + 1), 'gpuShare'];
     expect(partFigureNames('class')).toEqual(ofPart);
     expect(partFigureNames('kind')).toEqual([...ofPart, 'execUtilization', 'weightsUtilization']);
   });

@@ -168,6 +168,7 @@ export function cellFixture(options: CellOptions): CellResult {
         workerLost: 0,
         overRate: 0,
         overShare: 0,
+        restTooLong: 0,
       },
       offeredLatencyMs: latencyFixture(offeredAt, 0.6 * options.sloMs),
       executedLatencyMs: latencyFixture(executedAt, 0.6 * options.sloMs),
@@ -337,6 +338,7 @@ function modelsFixture(): ModelFigures[] {
     workerLost: 0,
     overRate: 0,
     overShare: 0,
+    restTooLong: 0,
   };
   return [
     modelFixture(4, 'rare', 40, 0, { coldStarts: 40, failures: { ...none, timedOutCold: 40 } }),

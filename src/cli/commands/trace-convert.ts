@@ -18,13 +18,14 @@ export const notes =
 /** `escapement trace convert FILE OUT`: any workload as a plain list of arrivals. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
+  const { targetNames } = await import('../../config/pipelines.js');
   const { openWorkloads } = await import('../../config/open-workloads.js');
   const { writeArrivals } = await import('../../workload/trace-write.js');
   const experiment = await loadExperiment(args.file, overridesOf(args));
   const { seed } = experiment;
   if (!args.json) writeOut(`seed ${seed}\n`);
   const { source } = await openWorkloads(experiment);
-  const names = experiment.models.map(({ name }) => name);
+  const names = targetNames(experiment.models, experiment.pipelines);
   // An index could be read as the name of another model.
   const areNumbers = names.some((name) => /^\d+$/.test(name));
   const { arrivals } = await writeArrivals(args.out, source, areNumbers ? names : undefined);

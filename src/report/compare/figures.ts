@@ -36,6 +36,7 @@ const COSTS = ['gpuHours', 'costPerHour', 'costPerMillion'];
 const OF_PARTS = [
   ['group', ['goodputRps', 'attainment', 'p50', 'p99']],
   ['class', ['goodputRps', 'attainment', 'gpuShare', 'p99']],
+  ['pipeline', ['goodputRps', 'attainment', 'gpuShare']],
   ['tenant', ['goodputRps', 'attainment', 'gpuShare', 'overRate', 'overShare']],
 ] as const;
 const WEIGHTED = ['weightedAttainment', 'weightedGoodputRps'];

@@ -5,6 +5,7 @@ import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { openWorkloads } from '../../config/open-workloads.js';
 import { atItsPlace } from '../../config/overrides.js';
+import { targetNames } from '../../config/pipelines.js';
 import { loadPlugins } from '../../config/plugins.js';
 import { type Case, placeInCase, readScenarios } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
@@ -118,17 +119,18 @@ function slowerProfiles({ cluster: { gpuClock = [] } = {} }: Written): WhatIf {
 
 /** More requests of the model that has the most; empty if there is one model, or answers decide what comes. */
 async function hotter(experiment: Experiment, { traffic = {} }: Written): Promise<WhatIf[]> {
-  const { models, workloads } = experiment;
-  if (models.length === 1 || workloads.some(({ kind }) => kind === 'closed-loop')) return [];
+  const { workloads } = experiment;
+  const targets = targetNames(experiment.models, experiment.pipelines);
+  if (targets.length === 1 || workloads.some(({ kind }) => kind === 'closed-loop')) return [];
   const { source } = await openWorkloads(experiment);
-  const counts = new Float64Array(models.length);
+  const counts = new Float64Array(targets.length);
   for (;;) {
     if (source.starved) await source.refill();
     if (source.timeNs === Number.POSITIVE_INFINITY) break;
     counts[source.model]!++;
     source.advance();
   }
-  const { name } = models[counts.indexOf(Math.max(...counts))]!;
+  const name = targets[counts.indexOf(Math.max(...counts))]!;
   const factors = { ...traffic.models, [name]: HOTTEST * parseCount(traffic.models?.[name] ?? 1) };
   return [
     {

@@ -37,6 +37,7 @@ const OF_SENDERS = ['goodputRps', 'attainment', 'gpuShare'];
 const SENDERS: readonly (readonly [Dimension, readonly string[]])[] = [
   ['class', OF_SENDERS],
   ['tenant', [...OF_SENDERS, 'overRate', 'overShare']],
+  ['pipeline', OF_SENDERS],
 ];
 
 /** Columns in order. Names follow `summary.json`, with the unit last. */

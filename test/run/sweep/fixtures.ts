@@ -39,6 +39,7 @@ export function cellResult(goodputRps: number, digest = '00000000000000aa'): Cel
         workerLost: 0,
         overRate: 0,
         overShare: 0,
+        restTooLong: 0,
       },
       offeredLatencyMs: { mean: null, p50: 4, p90: 6, p95: 7, p99: 9, p999: 9.5, p9999: null, max: null },
       executedLatencyMs: { mean: 4.5, p50: 4.1, p90: 6.1, p95: 7.1, p99: 9.1, p999: 9.6, p9999: 10, max: 10 },

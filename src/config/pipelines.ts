@@ -1,0 +1,260 @@
+import * as z from 'zod';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { suggestion } from '../base/nearest.js';
+import type { ModelSpec } from '../core/model.js';
+import { MOST_FAN_OUT, type PipelineStep, SPLITS } from '../core/pipelines.js';
+import type { DrawnPipeline, FanOut } from '../sim/fan-out.js';
+import { selectModels } from '../workload/select-models.js';
+import {
+  choice,
+  count,
+  duration,
+  oneOrMany,
+  refuse,
+  refuseTwice,
+  section,
+  share,
+  text,
+  textField,
+  textOrTexts,
+  whole,
+} from './fields.js';
+
+/** Limit on steps: results have a part for each. */
+const MOST_STEPS = 32;
+
+const name = (about: string) =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]*$/, 'must be letters, digits, ., - and _')
+    .describe(about);
+const requests = (about: string, least = 0) => whole(about, least, MOST_FAN_OUT);
+
+const fanOut = z
+  .preprocess(
+    (value) => (typeof value === 'number' ? { kind: 'constant', value } : value),
+    z.discriminatedUnion('kind', [
+      section({
+        kind: z.literal('constant'),
+        value: requests('kind: constant, which a plain number means: its number of requests.', 1),
+      }),
+      section({
+        kind: z.literal('uniform'),
+        from: requests('kind: uniform: fewest requests.').default(0),
+        to: requests('kind: uniform: most requests; all numbers between are equally likely.', 1),
+      }),
+      section({
+        kind: z.literal('poisson'),
+        mean: count('kind: poisson: mean number of requests.', MOST_FAN_OUT),
+        max: requests('kind: poisson: more count as this many.', 1).default(MOST_FAN_OUT),
+      }),
+      section({
+        kind: z.literal('list'),
+        values: z
+          .array(z.int().min(0).max(MOST_FAN_OUT))
+          .min(1)
+          .max(10_000)
+          .describe('kind: list: numbers of requests, each as likely as any other.'),
+      }),
+    ]),
+  )
+  .prefault({ kind: 'constant', value: 1 })
+  .describe(
+    'Number of its requests for one of the pipeline, such as crops of a picture: a number, or drawn for each. What comes after it waits for all of them, and is skipped if there are none.',
+  );
+
+const stepSchema = section({
+  id: name('Its name within the pipeline; default: that of its model.').exactOptional(),
+  model: text('Model that serves it.'),
+  after: textField(
+    { type: ['string', 'array'], items: { type: 'string' } },
+    'Steps that must have ended before it begins: an id or a list of ids. Default: none, it begins on arrival.',
+    (ids) => [ids].flat(),
+    textOrTexts,
+  ).exactOptional(),
+  fanOut,
+  probability: share('Chance that it is needed; otherwise it is skipped.', 1).prefault(1),
+  budget: count(
+    'Weight of its part of the SLO relative to those of other steps, for split: fixed.',
+    1e6,
+  ).prefault(1),
+});
+
+/** `pipelines`: graphs of models. */
+export const pipelinesSchema = oneOrMany(
+  'pipeline',
+  section({
+    name: name('Its name, by which workload sections send to it as to a model.'),
+    slo: duration(
+      'SLO of its requests from arrival to the end of the last step, in workload sections without one; default: that of the run.',
+      1,
+    ).exactOptional(),
+    split: choice(
+      "How a step gets its deadline from that of the whole. slack: all of the time left as it begins but what the rest is expected to need with the queues of that moment; equal: the same part of the SLO for every step; proportional: in proportion to the time of one request alone; fixed: by each step's budget.",
+      SPLITS,
+    ).default('slack'),
+    steps: z
+      .array(stepSchema.meta({ id: 'step' }))
+      .min(1)
+      .max(MOST_STEPS)
+      .describe('Its steps, in any order.'),
+  }),
+  'Requests that pass through several models with one deadline: a pipeline, or a list of them.',
+)
+  .superRefine(refuseTwice)
+  .exactOptional();
+
+type Written = NonNullable<z.output<typeof pipelinesSchema>>;
+type Step = Written[number]['steps'][number];
+
+/** A pipeline, checked, with its steps in an order in which they can run. */
+export interface PipelineConfig extends DrawnPipeline {
+  /** Null: that of the run. */
+  readonly sloNs: number | null;
+}
+
+/** Throws `E_CONFIG_VALUE` and `E_UNKNOWN_MODEL` for steps that go round in a circle, or name what there is not. */
+export function buildPipelines(
+  written: Written,
+  models: readonly ModelSpec[],
+  placeOf: (path: (string | number)[]) => ErrorPlace,
+): PipelineConfig[] {
+  const names = models.map(({ name }) => name);
+  return written.map(({ name, slo, split, steps }, p) => {
+    const at = (...path: (string | number)[]) => placeOf(['pipelines', p, ...path]);
+    if (names.includes(name)) refuse(`${name} is the name of a model, too: choose another`, at('name'));
+    const ids = steps.map(({ id, model }) => id ?? model);
+    for (const [s, { model, after = [], fanOut }] of steps.entries()) {
+      if (ids.indexOf(ids[s]!) < s)
+        refuse(`two steps are named ${ids[s]}: give one of them another id`, at('steps', s));
+      if (fanOut.kind === 'uniform' && fanOut.from > fanOut.to)
+        refuse(`must be at least ${fanOut.from}`, at('steps', s, 'fanOut', 'to'));
+      if (!names.includes(model)) {
+        const what = `there is no model "${model}": ${suggestion(model, names)}`;
+        throw new EscapementError('E_UNKNOWN_MODEL', what, at('steps', s, 'model'));
+      }
+      const unknown = after.find((id) => !ids.includes(id));
+      if (unknown !== undefined)
+        refuse(`there is no step "${unknown}": ${suggestion(unknown, ids)}`, at('steps', s, 'after'));
+    }
+    const order = inOrder(steps, ids, at);
+    return { name, split, sloNs: slo ?? null, steps: finished(steps, ids, order, names) };
+  });
+}
+
+/** Throws `E_CONFIG_VALUE` if there are pipelines where only single models are possible. */
+export function refusePipelines(
+  { pipelines, placeOf }: { readonly pipelines: readonly unknown[]; placeOf(path: string[]): ErrorPlace },
+  what: string,
+): void {
+  if (pipelines.length > 0)
+    refuse(`${what} single models only: simulate pipelines, or leave them out`, placeOf(['pipelines']));
+}
+
+/** Names that workloads send to: models, then pipelines. */
+export function targetNames(
+  models: readonly { readonly name: string }[],
+  pipelines: readonly { readonly name: string }[],
+): string[] {
+  return [...models, ...pipelines].map(({ name }) => name);
+}
+
+/**
+ * Completes workload sections: by default they go to the pipelines, if there are any, with their SLO. Throws
+ * `E_CONFIG_VALUE` if these differ within one.
+ */
+export function toPipelines<S extends { readonly models?: readonly string[]; readonly sloNs?: number }>(
+  sections: readonly S[],
+  models: readonly ModelSpec[],
+  pipelines: readonly PipelineConfig[],
+  placeOf: (path: (string | number)[]) => ErrorPlace,
+): S[] {
+  if (pipelines.length === 0) return [...sections];
+  const slosNs = [...models.map(() => null), ...pipelines.map(({ sloNs }) => sloNs)];
+  return sections.map((written, i) => {
+    const section = { ...written, models: written.models ?? pipelines.map(({ name }) => name) };
+    const targets = selectModels(targetNames(models, pipelines), section.models);
+    const [sloNs = null, ...others] = new Set(Array.from(targets, (target) => slosNs[target]!));
+    if (section.sloNs !== undefined) return section;
+    if (others.length > 0)
+      refuse(
+        'its models and pipelines have different SLOs: give it one, or a section each',
+        placeOf(['workload', i]),
+      );
+    return sloNs === null ? section : { ...section, sloNs };
+  });
+}
+
+/** Indices of steps, each after those that it waits for. */
+function inOrder(
+  steps: readonly Step[],
+  ids: readonly string[],
+  at: (...path: string[]) => ErrorPlace,
+): number[] {
+  const order: number[] = [];
+  while (order.length < steps.length) {
+    const isDone = (id: string) => order.includes(ids.indexOf(id));
+    const next = steps.findIndex(({ after = [] }, s) => !order.includes(s) && after.every(isDone));
+    if (next < 0) refuse(`they wait for each other in a circle: ${circle(steps, ids, isDone)}`, at('steps'));
+    order.push(next);
+  }
+  return order;
+}
+
+function circle(steps: readonly Step[], ids: readonly string[], isDone: (id: string) => boolean): string {
+  const path = [ids.find((id) => !isDone(id))!];
+  for (;;) {
+    const { after = [] } = steps[ids.indexOf(path.at(-1)!)]!;
+    const before = after.find((id) => !isDone(id))!;
+    path.push(before);
+    if (path.indexOf(before) < path.length - 1) return path.slice(path.indexOf(before)).join(' after ');
+  }
+}
+
+function finished(
+  steps: readonly Step[],
+  ids: readonly string[],
+  order: readonly number[],
+  models: readonly string[],
+): DrawnPipeline['steps'] {
+  const done: (PipelineStep & { readonly fanOut: FanOut; readonly probability: number })[] = [];
+  /** By step: chance that it is not skipped. */
+  const chances: number[] = [];
+  for (const index of order) {
+    const { model, after: names = [], fanOut, probability, budget } = steps[index]!;
+    const after = names.map((name) => order.indexOf(ids.indexOf(name))).sort((a, b) => a - b);
+    const isReached =
+      after.length === 0 ? 1 : 1 - after.reduce((none, before) => none * (1 - chances[before]!), 1);
+    const chance = isReached * probability;
+    const { least, mean, none } = countsOf(fanOut);
+    const isCertain =
+      probability === 1 && (after.length === 0 || after.some((before) => done[before]!.least > 0));
+    chances.push(chance * (1 - none));
+    done.push({
+      ...{ id: ids[index]!, model: models.indexOf(model), after, budget, fanOut, probability },
+      least: isCertain ? least : 0,
+      mean: chance * mean,
+    });
+  }
+  return done;
+}
+
+/** Fewest requests, their mean, and the chance of none. */
+function countsOf(fanOut: FanOut): { readonly least: number; readonly mean: number; readonly none: number } {
+  switch (fanOut.kind) {
+    case 'constant':
+      return { least: fanOut.value, mean: fanOut.value, none: 0 };
+    case 'uniform': {
+      const { from, to } = fanOut;
+      return { least: from, mean: (from + to) / 2, none: from === 0 ? 1 / (to + 1) : 0 };
+    }
+    case 'poisson':
+      return { least: 0, mean: Math.min(fanOut.mean, fanOut.max), none: Math.exp(-fanOut.mean) };
+    case 'list': {
+      const { values } = fanOut;
+      const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+      const none = values.filter((value) => value === 0).length / values.length;
+      return { least: Math.min(...values), mean, none };
+    }
+  }
+}

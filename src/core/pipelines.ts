@@ -1,0 +1,404 @@
+import type { Cluster } from './cluster.js';
+import { bucketOf } from './lengths.js';
+import { type ModelSpec, shortestExecNs } from './model.js';
+import { predictLatencyNs } from './prediction.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  REQUEST_IN_PIPELINE,
+  type RequestTable,
+} from './request.js';
+import { LIMIT_NONE, LIMIT_PIPELINE } from './tenants.js';
+
+/**
+ * Ways to derive the deadline of each step from that of the whole. `equal`, `proportional` (to the time of one request
+ * alone) and `fixed` (given weights) split the SLO once and for all; `slack` gives each step, when it begins, all
+ * of the time left but what the rest is expected to need with the queues of that moment.
+ */
+export const SPLITS = ['slack', 'equal', 'proportional', 'fixed'] as const;
+export type Split = (typeof SPLITS)[number];
+
+/** Limit on the requests of one step for one request of its pipeline. */
+export const MOST_FAN_OUT = 255;
+
+/** A step of a pipeline: requests for one model. */
+export interface PipelineStep {
+  readonly id: string;
+  /** Index among the models of the run. */
+  readonly model: number;
+  /** Steps that must have ended, by index; all before this one. */
+  readonly after: readonly number[];
+  /** Number of its requests: fewest, and the mean. */
+  readonly least: number;
+  readonly mean: number;
+  /** Weight of its part of the SLO, for `fixed`. */
+  readonly budget: number;
+}
+
+/** A directed graph of steps with one deadline. */
+export interface PipelineSpec {
+  readonly name: string;
+  /** In an order in which they can run. */
+  readonly steps: readonly PipelineStep[];
+  readonly split: Split;
+}
+
+/** The controller, as pipelines use it. */
+interface PipelineHost {
+  readonly cluster: Cluster;
+  readonly requests: RequestTable;
+  /** True if arriving requests are admitted by prediction. */
+  readonly predicts: boolean;
+  isServing(model: number): boolean;
+  queued(model: number): number;
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass: number,
+    tenant: number,
+  ): number;
+  cancel(slot: number): void;
+  /** Answers the request of a pipeline, whose slot is then free. */
+  ended(slot: number, outcome: Outcome, nowNs: number): void;
+}
+
+/** A pipeline's request on its way. */
+interface Flow {
+  readonly slot: number;
+  readonly pipeline: Pipeline;
+  /** By step: its number of requests, fixed on arrival but looked at only once the step begins. */
+  readonly counts: Int32Array;
+  /** By step: `TO_COME`, or the number of its unanswered requests. */
+  readonly open: Int32Array;
+  /** Slots of unanswered step requests. */
+  readonly slots: Set<number>;
+  /** GPU time that its remaining requests need in full batches. */
+  workNs: number;
+  hasBegun: boolean;
+  hasEnded: boolean;
+  /** True once a request of a step was executed. */
+  wasExecuted: boolean;
+}
+
+const TO_COME = -1;
+
+interface Pipeline extends PipelineSpec {
+  /** Work of its requests, and the SLO of the last one. */
+  workNs: number;
+  sloNs: number;
+  /** Number of the first step among those of all pipelines, from 1. */
+  readonly firstStep: number;
+  /** By step: steps that wait for it. */
+  readonly next: readonly (readonly number[])[];
+  /** By step: share of the SLO after which it must end; null: `slack`. */
+  readonly shares: readonly number[] | null;
+}
+
+/**
+ * Requests of pipelines, each a set of requests for models with one deadline: the controller serves those of a step as
+ * it serves any other, and what follows is offered at the instant in which the last one that it waits for is answered.
+ * The request of the pipeline itself has a slot in the same table. It is answered once: by its last step, or as soon as
+ * one of its requests fails, or the rest can no longer be done by the deadline; requests of other steps that still wait
+ * are then withdrawn.
+ *
+ * A step without requests is skipped, and so is one that comes after skipped steps only.
+ */
+export class Pipelines {
+  private readonly pipelines: readonly Pipeline[];
+  /** By slot: the flow that a pipeline's or a step's request belongs to. */
+  private readonly flows: (Flow | undefined)[] = [];
+  /** By step, of the flow measured last: time that it needs, and time from its end to that of the pipeline. */
+  private readonly ownNs: Float64Array;
+  private readonly restNs: Float64Array;
+  /** By step: the same, with the least that must be assumed, below which a request is dropped. */
+  private readonly ownLeastNs: Float64Array;
+  private readonly restLeastNs: Float64Array;
+
+  /** `first`: number of the first pipeline in `RequestTable.model`, after all models. */
+  constructor(
+    specs: readonly PipelineSpec[],
+    private readonly first: number,
+    private readonly host: PipelineHost,
+  ) {
+    let steps = 1;
+    this.pipelines = specs.map((spec) => {
+      const firstStep = steps;
+      steps += spec.steps.length;
+      const next = spec.steps.map((_, s) =>
+        spec.steps.flatMap(({ after }, t) => (after.includes(s) ? t : [])),
+      );
+      return {
+        ...spec,
+        workNs: 0,
+        sloNs: 0,
+        firstStep,
+        next,
+        shares: sharesOf(spec, next, host.cluster.models),
+      };
+    });
+    this.ownNs = new Float64Array(steps);
+    this.restNs = new Float64Array(steps);
+    this.ownLeastNs = new Float64Array(steps);
+    this.restLeastNs = new Float64Array(steps);
+  }
+
+  /** Takes in a new request of a pipeline. */
+  arrived(slot: number, counts: Int32Array): void {
+    const { requests } = this.host;
+    const pipeline = this.pipelines[requests.model[slot] - this.first];
+    requests.state[slot] = REQUEST_IN_PIPELINE;
+    requests.limit[slot] = LIMIT_NONE;
+    this.flows[slot] = {
+      ...{ slot, pipeline, counts },
+      open: new Int32Array(pipeline.steps.length).fill(TO_COME),
+      slots: new Set(),
+      ...{ workNs: 0, hasBegun: false, hasEnded: false, wasExecuted: false },
+    };
+  }
+
+  /** Begins a pipeline's request, or refuses it. */
+  begin(slot: number, nowNs: number): void {
+    const flow = this.flows[slot] as Flow;
+    flow.hasBegun = true;
+    const { requests } = this.host;
+    requests.arrivalCopies[slot] = this.copies(slot);
+    if (requests.isCancelled[slot] === 1) this.end(flow, OUTCOME_CANCELLED, nowNs);
+    else if (this.isOverloaded(flow, nowNs)) this.fail(flow, 0, OUTCOME_REJECTED, nowNs);
+    else {
+      for (const step of flow.pipeline.steps) this.addWork(flow, step, step.mean);
+      this.goOn(flow, nowNs);
+    }
+  }
+
+  /** Withdraws a pipeline's request whose client has gone. */
+  withdraw(slot: number, nowNs: number): void {
+    const flow = this.flows[slot] as Flow;
+    if (flow.hasBegun) this.end(flow, OUTCOME_CANCELLED, nowNs);
+  }
+
+  /** Fewest GPUs that hold a model of the pipeline. */
+  copies(slot: number): number {
+    const { requests, cluster } = this.host;
+    const { steps } = this.pipelines[requests.model[slot] - this.first];
+    return steps.reduce((least, { model }) => Math.min(least, cluster.warm.count(model)), cluster.gpus);
+  }
+
+  /** Records the answer to a request for a model. Returns false if it is not of a pipeline. */
+  answered(slot: number, outcome: Outcome, nowNs: number): boolean {
+    const { requests } = this.host;
+    const step = requests.step[slot];
+    if (step === 0) return false;
+    const flow = this.flows[slot] as Flow;
+    this.flows[slot] = undefined;
+    requests.step[slot] = 0;
+    flow.slots.delete(slot);
+    if (flow.hasEnded) return true;
+    if (outcome > OUTCOME_LATE) this.fail(flow, step - flow.pipeline.firstStep, outcome, nowNs, slot);
+    else {
+      const own = step - flow.pipeline.firstStep;
+      flow.wasExecuted = true;
+      this.addWork(flow, flow.pipeline.steps[own], -1);
+      if (--flow.open[own] === 0) this.goOn(flow, nowNs);
+    }
+    return true;
+  }
+
+  /** Begins all steps that wait for nothing any more; ends the request after the last. */
+  private goOn(flow: Flow, nowNs: number): void {
+    const { pipeline, open, counts } = flow;
+    const { steps } = pipeline;
+    const ready: number[] = [];
+    for (let s = 0; s < steps.length; s++) {
+      const { after } = steps[s];
+      if (open[s] !== TO_COME || after.some((before) => open[before] !== 0)) continue;
+      if (after.length > 0 && after.every((before) => counts[before] === 0)) counts[s] = 0;
+      open[s] = counts[s];
+      this.addWork(flow, steps[s], counts[s] - steps[s].mean);
+      if (counts[s] > 0) ready.push(s);
+    }
+    if (ready.length > 0) this.measure(flow, nowNs);
+    else if (open.every((left) => left === 0)) {
+      const { arrivalNs, sloNs } = this.host.requests;
+      const isLate = nowNs > arrivalNs[flow.slot] + sloNs[flow.slot];
+      this.end(flow, isLate ? OUTCOME_LATE : OUTCOME_OK, nowNs);
+    }
+    for (const s of ready) if (!flow.hasEnded) this.beginStep(flow, s, nowNs);
+  }
+
+  private beginStep(flow: Flow, s: number, nowNs: number): void {
+    const { host } = this;
+    const { requests } = host;
+    const { slot, pipeline, counts, wasExecuted } = flow;
+    const { model } = pipeline.steps[s];
+    const startNs = requests.arrivalNs[slot];
+    const fits = this.fits(flow, s, nowNs) || (this.forgets(flow, nowNs) && this.fits(flow, s, nowNs));
+    const deadlineNs = this.deadlineNs(flow, s, nowNs);
+    if (!host.isServing(model) || deadlineNs <= nowNs || !fits) {
+      requests.predictedNs[slot] = nowNs - startNs + this.ownLeastNs[s] + this.restLeastNs[s];
+      this.fail(flow, s, wasExecuted ? OUTCOME_TIMEOUT : OUTCOME_REJECTED, nowNs);
+      return;
+    }
+    const arrivalNs = wasExecuted ? nowNs : startNs;
+    for (let i = 0; i < counts[s]; i++) {
+      const { user, requestClass, tenant } = requests;
+      const sender = [user[slot], requestClass[slot], tenant[slot]] as const;
+      const own = host.offer(model, arrivalNs, deadlineNs - arrivalNs, ...sender);
+      requests.step[own] = pipeline.firstStep + s;
+      requests.parent[own] = requests.id[slot];
+      this.flows[own] = flow;
+      flow.slots.add(own);
+    }
+  }
+
+  /** True if a step and what follows can be done in time. A pipeline of one step is judged like any request. */
+  private fits({ slot, pipeline, wasExecuted }: Flow, s: number, nowNs: number): boolean {
+    const { arrivalNs, sloNs } = this.host.requests;
+    const restNs = this.restLeastNs[s];
+    if (restNs === 0 && !wasExecuted) return true;
+    return nowNs + this.shortestNs(pipeline.steps[s].model) + restNs <= arrivalNs[slot] + sloNs[slot];
+  }
+
+  /**
+   * True if admission predicts that the requests before it will keep the GPUs busy until its deadline, even in full
+   * batches. Those of a pipeline with a longer SLO are before it as far as their deadlines are.
+   */
+  private isOverloaded({ slot, pipeline }: Flow, nowNs: number): boolean {
+    const { requests, cluster, predicts } = this.host;
+    const sloNs = requests.sloNs[slot];
+    pipeline.sloNs = sloNs;
+    if (!predicts || pipeline.steps.length === 1) return false;
+    let workNs = 0;
+    for (const each of this.pipelines) workNs += each.workNs * Math.min(1, sloNs / Math.max(1, each.sloNs));
+    const waitNs = nowNs - requests.arrivalNs[slot] + Math.ceil(workNs / Math.max(1, cluster.up.count));
+    requests.predictedNs[slot] = waitNs;
+    return waitNs > sloNs;
+  }
+
+  /** Adds a number of requests of a step to the work of a flow. */
+  private addWork(flow: Flow, { model }: PipelineStep, count: number): void {
+    const { cluster } = this.host;
+    const { batchSizes } = cluster.models[model];
+    let leastNs = Number.POSITIVE_INFINITY;
+    for (let b = 0; b < batchSizes.length; b++)
+      leastNs = Math.min(leastNs, cluster.nominalExecNs(model, b) / batchSizes[b]);
+    // Whole numbers add up exactly.
+    const ns = Math.round(count * leastNs);
+    flow.workNs += ns;
+    flow.pipeline.workNs += ns;
+  }
+
+  /** Forgets outdated measurements, as admission does, and measures anew if there were any. */
+  private forgets(flow: Flow, nowNs: number): boolean {
+    let forgot = false;
+    for (const { model } of flow.pipeline.steps)
+      forgot = this.host.cluster.forgetMeasurements(model, nowNs) || forgot;
+    if (forgot) this.measure(flow, nowNs);
+    return forgot;
+  }
+
+  /** Ends a pipeline's request whose step can't be done in time, or one of whose requests in `slot` failed. */
+  private fail(flow: Flow, s: number, outcome: Outcome, nowNs: number, slot = -1): void {
+    const { requests } = this.host;
+    const own = flow.slot;
+    let ending = outcome;
+    if (slot >= 0) {
+      requests.limit[own] = requests.limit[slot];
+      requests.failedInfer[own] = requests.failedInfer[slot];
+      requests.failedStatus[own] = requests.failedStatus[slot];
+      requests.predictedNs[own] = requests.predictedNs[slot];
+      if (outcome === OUTCOME_REJECTED && flow.wasExecuted && requests.limit[own] === LIMIT_NONE)
+        ending = OUTCOME_TIMEOUT;
+    }
+    // Refusal in the middle means that it would be late.
+    if (ending === OUTCOME_TIMEOUT && (slot < 0 || outcome === OUTCOME_REJECTED))
+      requests.limit[own] = LIMIT_PIPELINE;
+    requests.step[own] = -(flow.pipeline.firstStep + s);
+    this.end(flow, ending, nowNs);
+  }
+
+  private end(flow: Flow, outcome: Outcome, nowNs: number): void {
+    const { host, flows } = this;
+    const { requests } = host;
+    flow.hasEnded = true;
+    flow.pipeline.workNs -= flow.workNs;
+    for (const slot of flow.slots) host.cancel(slot);
+    flows[flow.slot] = undefined;
+    host.ended(flow.slot, outcome, nowNs);
+    requests.step[flow.slot] = 0;
+    requests.limit[flow.slot] = LIMIT_NONE;
+  }
+
+  private deadlineNs({ slot, pipeline }: Flow, s: number, nowNs: number): number {
+    const { arrivalNs, sloNs } = this.host.requests;
+    const endNs = arrivalNs[slot] + sloNs[slot];
+    if (pipeline.shares !== null) return arrivalNs[slot] + Math.floor(sloNs[slot] * pipeline.shares[s]);
+    const [ownNs, restNs] = [this.ownNs[s], this.restNs[s]];
+    // Nothing is known while no GPU is in service.
+    if (restNs === 0 || ownNs + restNs === Number.POSITIVE_INFINITY) return endNs;
+    if (nowNs + ownNs + restNs <= endNs) return endNs - Math.ceil(restNs);
+    return nowNs + Math.floor(((endNs - nowNs) * ownNs) / (ownNs + restNs));
+  }
+
+  /** Measures what the steps of a flow that are not done need. */
+  private measure(flow: Flow, nowNs: number): void {
+    const { host, ownNs, restNs, ownLeastNs, restLeastNs } = this;
+    const { steps, next } = flow.pipeline;
+    // Policies load only models with waiting requests: those refused for a LOAD to come would never cause it.
+    const isCold = steps.some(({ model }) => host.cluster.held.count(model) === 0);
+    for (let s = steps.length - 1; s >= 0; s--) {
+      const { model, mean, least } = steps[s];
+      const isToCome = flow.open[s] === TO_COME;
+      const count = isToCome ? mean : flow.counts[s];
+      restNs[s] = restLeastNs[s] = 0;
+      for (const t of next[s]) {
+        restNs[s] = Math.max(restNs[s], ownNs[t] + restNs[t]);
+        restLeastNs[s] = Math.max(restLeastNs[s], ownLeastNs[t] + restLeastNs[t]);
+      }
+      ownNs[s] = Math.min(1, count) * this.predictedNs(model, count - 1, nowNs);
+      if (host.predicts && !isCold) ownLeastNs[s] = ownNs[s];
+      else ownLeastNs[s] = isToCome && least === 0 ? 0 : this.shortestNs(model);
+    }
+  }
+
+  /** Expected latency of the last of `further` + 1 requests that arrive now. */
+  private predictedNs(model: number, further: number, nowNs: number): number {
+    const { host } = this;
+    const queued = host.queued(model) + Math.max(0, Math.ceil(further));
+    return predictLatencyNs(host.cluster, model, queued, nowNs, this.bucket(model));
+  }
+
+  private shortestNs(model: number): number {
+    return this.host.cluster.shortestExecNs(model, this.bucket(model));
+  }
+
+  /** Steps have inputs of unknown length. */
+  private bucket(model: number): number {
+    const { rows, models } = this.host.cluster;
+    return rows.known(model, bucketOf(models[model], 0));
+  }
+}
+
+/** By step: longest way to its end, by weight, as a part of the longest way through it; null for `slack`. */
+function sharesOf(
+  { steps, split }: PipelineSpec,
+  next: readonly (readonly number[])[],
+  models: readonly ModelSpec[],
+): number[] | null {
+  if (split === 'slack') return null;
+  const weights = steps.map(({ model, budget }) =>
+    split === 'fixed' ? budget : split === 'equal' ? 1 : shortestExecNs(models[model]),
+  );
+  const to: number[] = [];
+  for (const [s, { after }] of steps.entries())
+    to.push(weights[s] + Math.max(0, ...after.map((before) => to[before])));
+  const from = new Float64Array(steps.length);
+  for (let s = steps.length - 1; s >= 0; s--)
+    from[s] = Math.max(0, ...next[s].map((t) => weights[t] + from[t]));
+  return to.map((weight, s) => weight / (weight + from[s]));
+}

@@ -1,0 +1,40 @@
+import { exponential } from '../base/random/distributions.js';
+import type { Random } from '../base/random/streams.js';
+import type { PipelineSpec, PipelineStep } from '../core/pipelines.js';
+
+/** Number of requests of a step, as it varies from one request of the pipeline to the next. */
+export type FanOut =
+  | { readonly kind: 'constant'; readonly value: number }
+  | { readonly kind: 'uniform'; readonly from: number; readonly to: number }
+  | { readonly kind: 'poisson'; readonly mean: number; readonly max: number }
+  | { readonly kind: 'list'; readonly values: readonly number[] };
+
+/** A pipeline, and what requests of it do. */
+export interface DrawnPipeline extends PipelineSpec {
+  readonly steps: readonly (PipelineStep & { readonly fanOut: FanOut; readonly probability: number })[];
+}
+
+/** Draws the number of requests of each step. */
+export function drawCounts({ steps }: DrawnPipeline, random: Random): Int32Array {
+  return Int32Array.from(steps, ({ fanOut, probability }) => {
+    const isTaken = probability === 1 || random() < probability;
+    const count = draw(fanOut, random);
+    return isTaken ? count : 0;
+  });
+}
+
+function draw(fanOut: FanOut, random: Random): number {
+  switch (fanOut.kind) {
+    case 'constant':
+      return fanOut.value;
+    case 'uniform':
+      return fanOut.from + Math.floor(random() * (fanOut.to - fanOut.from + 1));
+    case 'list':
+      return fanOut.values[Math.floor(random() * fanOut.values.length)];
+    case 'poisson': {
+      let count = 0;
+      for (let left = fanOut.mean - exponential(random); left > 0; left -= exponential(random)) count++;
+      return Math.min(fanOut.max, count);
+    }
+  }
+}

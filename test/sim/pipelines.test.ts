@@ -1,0 +1,267 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PipelineStep, Split } from '../../src/core/pipelines.js';
+import { SPLITS } from '../../src/core/pipelines.js';
+import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT } from '../../src/core/request.js';
+import { LIMIT_PIPELINE } from '../../src/core/tenants.js';
+import { POLICIES } from '../../src/policies/registry.js';
+import type { DrawnPipeline, FanOut } from '../../src/sim/fan-out.js';
+import { type ActionRecord, ListSource, MS, poisson, type RunOptions, resnets, run } from './fixtures.js';
+import { optionsOf, randomRun } from './random-run.js';
+
+type Step = DrawnPipeline['steps'][number];
+
+const ONE: FanOut = { kind: 'constant', value: 1 };
+
+function step(model: number, after: readonly number[] = [], more: Partial<Step> = {}): Step {
+  const common: PipelineStep = { id: `step-${model}`, model, after, least: 1, mean: 1, budget: 1 };
+  return { ...common, fanOut: ONE, probability: 1, ...more };
+}
+
+function pipeline(steps: readonly Step[], split: Split = 'slack'): DrawnPipeline {
+  return { name: 'pipeline', split, steps };
+}
+
+/** Three models on one idle GPU that holds them; a request of one at a time takes 2.73 ms. */
+const BASE = {
+  models: resnets(3),
+  gpus: 1,
+  pages: 1376,
+  defaultSloNs: 100 * MS,
+  seed: 1,
+  policy: 'edf',
+} as const;
+
+/** Requests of the first pipeline, one every 100 ms. */
+function requests(count: number, sloNs = 100 * MS, models = BASE.models.length) {
+  const arrivals = Array.from({ length: count }, (_, i) => ({ timeNs: i * 100 * MS, model: models, sloNs }));
+  return new ListSource(arrivals);
+}
+
+describe('a pipeline', () => {
+  const what = ({
+    id,
+    kind,
+    gpu,
+    model,
+    batchSize,
+    count,
+    beginNs,
+    endNs,
+    status,
+    earliestNs,
+    latestNs,
+  }: ActionRecord) => [id, kind, gpu, model, batchSize, count, beginNs, endNs, status, earliestNs, latestNs];
+
+  it.each(
+    POLICIES.flatMap(({ kind }) =>
+      (['none', 'predict'] as const).map((admission) => [kind, admission] as const),
+    ),
+  )(
+    'of one step is served as its model alone, action for action: %s, admission %s',
+    async (policy, admission) => {
+      const models = resnets(15);
+      const world = {
+        ...BASE,
+        models,
+        pages: 40,
+        policy,
+        admission,
+        noise: { exec: 0.1, load: 0, stragglers: 0.02, stragglerFactor: 5 },
+      };
+      const arrivals = poisson({
+        seed: 1,
+        rateRps: 1500,
+        durationNs: 400 * MS,
+        models: 15,
+        slosNs: [20 * MS, 90 * MS],
+      });
+      const alone = await run({ ...world, source: new ListSource(arrivals) });
+      for (const split of SPLITS) {
+        const chained = await run({
+          ...world,
+          pipelines: models.map((_, model) => pipeline([step(model)], split)),
+          source: new ListSource(arrivals.map((each) => ({ ...each, model: each.model + 15 }))),
+        });
+        expect(chained.actions.map(what)).toEqual(alone.actions.map(what));
+        const ended = chained.answers.filter(({ model }) => model >= 15);
+        expect(ended.map(({ user, outcome, nowNs }) => [user, outcome, nowNs])).toEqual(
+          alone.answers.map(({ user, outcome, nowNs }) => [user, outcome, nowNs]),
+        );
+      }
+    },
+  );
+
+  it('begins a step in the instant in which the last one that it waits for ends', async () => {
+    // 0 and 1 at once, then 2 with three requests, then 0 again.
+    const crops = step(2, [0, 1], { fanOut: { kind: 'constant', value: 3 }, least: 3, mean: 3 });
+    const steps = [step(0), step(1), crops, step(0, [2])];
+    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(5) });
+    const ended = answers.filter(({ model }) => model === 3);
+    expect(ended.map(({ outcome }) => outcome)).toEqual(Array(5).fill(OUTCOME_OK));
+    for (const { user, nowNs, arrivalNs } of ended) {
+      const own = answers.filter((each) => each.user === user && each.model < 3);
+      expect(own.map(({ model }) => model)).toEqual([0, 1, 2, 2, 2, 0]);
+      const ends = own.map((each) => each.nowNs);
+      expect(own.map((each) => each.arrivalNs)).toEqual([
+        arrivalNs,
+        arrivalNs,
+        ...Array(3).fill(ends[1]),
+        ends[4],
+      ]);
+      expect(nowNs).toBe(ends[5]);
+    }
+  });
+
+  it('skips steps without requests, and those that come after nothing else', async () => {
+    const crops = step(1, [0], { fanOut: { kind: 'list', values: [0, 2] }, least: 0, mean: 1 });
+    const steps = [step(0), crops, step(2, [1], { least: 0, mean: 0.5 })];
+    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(40) });
+    const ways = Array.from({ length: 40 }, (_, user) =>
+      answers
+        .filter((each) => each.user === user)
+        .map(({ model }) => model)
+        .join(),
+    );
+    expect(new Set(ways)).toEqual(new Set(['0,3', '0,1,1,2,3']));
+    expect(answers.every(({ outcome }) => outcome === OUTCOME_OK)).toBe(true);
+  });
+
+  it('takes a step as often as its probability says', async () => {
+    const steps = [step(0), step(1, [0], { probability: 0.3, least: 0, mean: 0.3 })];
+    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(1000) });
+    const taken = answers.filter(({ model }) => model === 1).length;
+    // 300, and four standard deviations.
+    expect(Math.abs(taken - 300)).toBeLessThan(58);
+  });
+
+  it.each([
+    ['equal', [20, 40, 60]],
+    ['proportional', [20, 40, 60]],
+    ['fixed', [40, 50, 60]],
+  ] as const)('with split: %s ends its steps by fixed shares of its SLO', async (split, byMs) => {
+    const steps = [step(0, [], { budget: 4 }), step(1, [0]), step(2, [1])];
+    const source = requests(1, 60 * MS);
+    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps, split)], source });
+    expect(answers.slice(0, 3).map(({ arrivalNs, sloNs }) => (arrivalNs + sloNs) / MS)).toEqual(byMs);
+  });
+
+  it('with split: slack leaves to the rest what it takes on idle GPUs', async () => {
+    const steps = [step(0), step(1, [0]), step(2, [1])];
+    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(5, 60 * MS) });
+    const last = answers.slice(-4, -1).map(({ arrivalNs, sloNs }) => 460 * MS - arrivalNs - sloNs);
+    // An INFER, and the millisecond until the GPU has it, for each step to come.
+    expect(last).toEqual([2 * 3.73 * MS, 3.73 * MS, 0]);
+  });
+
+  it('is given up between steps once those that remain take longer than its deadline allows', async () => {
+    // The first step takes ten times as long as profiled, after a LOAD of 8.31 ms: 36 of 37 ms are over then.
+    const steps = [step(0), step(1, [0])];
+    const noise = { exec: 0, load: 0, stragglers: 0, stragglerFactor: 1, scale: { 'resnet50-0': 10 } };
+    const source = requests(1, 37 * MS);
+    const { answers } = await run({
+      ...BASE,
+      pipelines: [pipeline(steps)],
+      noise,
+      admission: 'none',
+      source,
+    });
+    expect(answers.map(({ model, outcome }) => [model, outcome])).toEqual([
+      [0, OUTCOME_LATE],
+      [3, OUTCOME_TIMEOUT],
+    ]);
+    expect(answers[1]!.limit).toBe(LIMIT_PIPELINE);
+  });
+
+  it('that its client leaves withdraws what waits of it', async () => {
+    const steps = [step(0), step(1, [0])];
+    const left: number[] = [];
+    const { answers, simulator } = await run({
+      ...BASE,
+      pipelines: [pipeline(steps)],
+      source: new ListSource([{ timeNs: 0, model: 3, sloNs: 90 * MS }], () => 5 * MS),
+      cancelled: ({ model }, slot) => left.push(model[slot]!),
+    });
+    expect(left).toContain(3);
+    expect(answers.some(({ model }) => model === 3)).toBe(false);
+    expect(simulator.controller.requests.size).toBe(0);
+  });
+});
+
+/** Graphs of up to five steps, each after some before it. */
+const graphs = fc.array(
+  fc.record({
+    split: fc.constantFrom(...SPLITS),
+    steps: fc.array(
+      fc.record({
+        pick: fc.nat(100),
+        after: fc.array(fc.nat(100), { maxLength: 2 }),
+        fanOut: fc.constantFrom<FanOut>(
+          ONE,
+          { kind: 'uniform', from: 0, to: 5 },
+          { kind: 'poisson', mean: 2, max: 6 },
+          { kind: 'list', values: [0, 0, 9] },
+        ),
+        probability: fc.constantFrom(1, 0.5),
+      }),
+      { minLength: 1, maxLength: 5 },
+    ),
+  }),
+  { minLength: 1, maxLength: 3 },
+);
+
+describe('whatever happens', () => {
+  it('each request of a pipeline and each of its steps has one answer, and steps run in their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(randomRun, graphs, async (drawn, graph) => {
+        const options = optionsOf(drawn) as RunOptions;
+        const { models } = options;
+        const pipelines = graph.map(
+          ({ split, steps }, p): DrawnPipeline => ({
+            ...{ name: `pipeline-${p}`, split },
+            steps: steps.map(({ pick, after, fanOut, probability }, s) =>
+              step(pick % models.length, s === 0 ? [] : [...new Set(after.map((each) => each % s))], {
+                ...{ fanOut, probability, least: 0, mean: 1 },
+              }),
+            ),
+          }),
+        );
+        const { seed, rateRps, durationNs, slosNs } = drawn;
+        const targets = models.length + pipelines.length;
+        const arrivals = poisson({ seed, rateRps: rateRps / 2, durationNs, models: targets, slosNs });
+        const patienceOf = (nth: number) => (nth % 5 === 0 ? (nth % 30) * MS : Number.POSITIVE_INFINITY);
+        const ended: { id: number; user: number; isOwn: boolean }[] = [];
+        const note = (table: { id: Float64Array; user: Int32Array; step: Int32Array }, slot: number) =>
+          ended.push({ id: table.id[slot]!, user: table.user[slot]!, isOwn: table.step[slot]! <= 0 });
+        const { simulator, answers } = await run({
+          ...options,
+          pipelines,
+          checks: true,
+          source: new ListSource(
+            arrivals.map((each) => ({ ...each, model: targets - 1 - each.model })),
+            patienceOf,
+          ),
+          cancelled: note,
+        });
+        expect(simulator.controller.requests.size).toBe(0);
+        const ids = [...answers, ...ended].map(({ id }) => id).sort((a, b) => a - b);
+        expect(ids).toEqual(ids.map((_, i) => i));
+        for (const { model, outcome, arrivalNs, sloNs, nowNs } of answers)
+          if (model >= models.length && outcome <= OUTCOME_LATE)
+            expect(nowNs - arrivalNs <= sloNs).toBe(outcome === OUTCOME_OK);
+        const own = answers.filter(({ model }) => model >= models.length).map(({ user }) => user);
+        const gone = ended.filter(({ isOwn }) => isOwn).map(({ user }) => user);
+        const sent = arrivals.flatMap(({ model }, user) =>
+          targets - 1 - model >= models.length ? [user] : [],
+        );
+        expect(
+          sent.every(
+            (user) =>
+              own.filter((each) => each === user).length + gone.filter((each) => each === user).length === 1,
+          ),
+        ).toBe(true);
+      }),
+      { numRuns: 80 },
+    );
+  });
+});
