@@ -88,6 +88,7 @@ export async function buildExperiment(
     pipelines,
     modelFiles: models.map(({ file }) => file),
     warnings,
+    assumed: config.assumed,
     spreads,
     classes,
     tenants,

@@ -36,6 +36,8 @@ export interface Experiment {
   readonly modelFiles: readonly (string | null)[];
   /** Estimated properties of the models, and suspicious figures. */
   readonly warnings: readonly string[];
+  /** Guesses behind the file. */
+  readonly assumed: readonly string[];
   /** By kind of GPU: spread of each model's measured durations; null if its section has none. */
   readonly spreads: readonly (readonly (ModelSpread | null)[])[];
   /** Classes of requests; empty: none are declared, and all requests weigh 1. */

@@ -42,6 +42,7 @@ const sources = section({
   load: text('Where loadMs comes from.'),
   copies: text('Where inputBytes and outputBytes come from.'),
   batches: text('Where the latencies come from.'),
+  assumed: z.array(z.string()).exactOptional().describe('Guesses in place of measurements.'),
 });
 
 const profileSection = section({

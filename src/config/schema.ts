@@ -114,6 +114,10 @@ export const outputSchema = section({
 /** The whole experiment file: every key, with its default and purpose. */
 export const experimentSchema = section({
   name: text('Title of reports; default: the name of the file.').exactOptional(),
+  assumed: z
+    .array(z.string())
+    .prefault([])
+    .describe('Guesses behind the file, which the page of a plan repeats; init writes those of the imports.'),
   seed: whole('Seed of every random draw.', 0).default(1),
   cluster: clusterSchema.prefault({}).describe('The machines.'),
   models: modelsSchema,

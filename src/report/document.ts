@@ -15,6 +15,8 @@ export interface Section {
   readonly blocks: readonly Block[];
   /** Where it is shown; absent: on pages and on terminals. */
   readonly only?: 'page' | 'terminal';
+  /** Left out of prints. */
+  readonly isAppendix?: boolean;
 }
 
 export type Block =

@@ -129,16 +129,20 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       noise: { distribution: 'normal', ...noise, profile: 0.15, scale: { '1': 1.1 } },
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
-        { atNs: 6e9, gpu: 0, factor: 0.9 / 4 },
-        { atNs: 9e9, gpu: 2, factor: 0.9 / 2 },
+        { atNs: 6e9, gpu: 0, factor: 0.9 / 4, isSlow: true },
+        { atNs: 9e9, gpu: 2, factor: 0.9 / 2, isSlow: true },
         { atNs: 10e9, gpu: 2, factor: 0.8 },
         // Slow still, by its new clock, which it has alone at the end.
-        { atNs: 10e9, gpu: 2, factor: 0.8 / 2 },
-        { atNs: 11e9, gpu: 2, factor: 0.8 },
+        { atNs: 10e9, gpu: 2, factor: 0.8 / 2, isSlow: true },
+        { atNs: 11e9, gpu: 2, factor: 0.8, isSlow: true },
       ],
       failures: [
         { atNs: 2e9, gpu: 1, forNs: 3e9, isBilled: false },
         { perNs: 0.01 / 1e9, repairNs: 10e9, isBilled: true },
+      ],
+      slowdowns: [
+        { gpu: 0, atNs: 6e9, untilNs: Number.POSITIVE_INFINITY, times: 4 },
+        { gpu: 2, atNs: 9e9, untilNs: 11e9, times: 2 },
       ],
       // By time, each with all that is in force from then on.
       changes: [

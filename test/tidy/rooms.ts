@@ -154,7 +154,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     terminal: ['own', 'policies', 'compare', 'pages'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
-  import: { own: [], trace: [], profiles: ['own'], init: ['own'] },
+  import: { own: [], trace: ['own'], profiles: ['own'], init: ['own'] },
   run: { own: [], calibrate: ['own'], sweep: ['own'], plan: ['own', 'sweep'], queue: ['sweep'] },
   tools: { bench: [], doctor: [], play: [], profile: [], top: [] },
   play: {

@@ -25,13 +25,15 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
     const bar = '█'.repeat(Math.max(1, Math.round((ms / longestMs) * BAR_CELLS)));
     return [batch, ms, Math.round(throughputRps), bar];
   });
+  const { assumed = [], ...sources } = profile.source;
   const lines = [
     `${profile.name}: ${profile.precision} on ${profile.gpu} with ${profile.runtime}\n\n`,
     table([['batch', 'ms', 'requests/s', ''], ...latencies]),
     `\nweights ${formatBytes(weightsBytes)}, loaded in ${loadMs} ms (${(loadBytesPerS / 1e9).toFixed(1)} GB/s)\n`,
     `input ${formatBytes(profile.inputBytes)}, output ${formatBytes(profile.outputBytes)} per request\n`,
     `one GPU serves at most ${Math.floor(peakRps)} requests/s\n\n`,
-    table(Object.entries(profile.source).map(([figure, source]) => [`source of ${figure}:`, source])),
+    table(Object.entries(sources).map(([figure, source]) => [`source of ${figure}:`, source])),
+    ...assumed.map((text) => `guess: ${text}\n`),
   ];
   print(args, { ...profile, ...described }, () => lines.join(''));
 }

@@ -1,11 +1,11 @@
 import { readdirSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeYaml } from '../../base/files/yaml-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import type { Profile } from '../../config/profile.js';
 import { parseProfile } from '../../config/read-profile.js';
-import { gpuKind } from '../gpu-kind.js';
+import { gpuKind } from '../names.js';
 import { type TraceContents, traceContents } from './trace-contents.js';
 
 export interface InitOptions {
@@ -66,7 +66,19 @@ export async function initExperiment(
     return there === '' ? path : there;
   };
   const sloText = slo ?? sloOf(traces, models, kinds[0]!);
-  const text = textOf({ traces, models, kinds, slo: sloText, isGiven: slo !== undefined, from });
+  const isGuessed = slo === undefined && sloText !== null;
+  const assumed = [
+    ...(isGuessed ? [`the SLO is ${SLO_TIMES} times the latency of batch 1 of the slowest model`] : []),
+    ...kinds.flatMap(({ name, speed }) =>
+      speed === undefined
+        ? []
+        : `models without measurements on ${name} run ${speed} times as fast there as on ${kinds[0]!.name}`,
+    ),
+    ...notes,
+    ...guessesOf(models),
+    ...traces.flatMap((trace) => trace.assumed.map((text) => `${basename(trace.path)}: ${text}`)),
+  ];
+  const text = textOf({ traces, models, kinds, slo: sloText, isGiven: slo !== undefined, from, assumed });
   return { text, traces: traces.map(({ path }) => path), notes };
 }
 
@@ -194,7 +206,22 @@ function sloOf(
   return `${Number((SLO_TIMES * slowest).toPrecision(2))}ms`;
 }
 
+/** Guesses in profiles, each with the models that it concerns. */
+function guessesOf(models: readonly InitModel[]): string[] {
+  const guesses = new Map<string, Set<string>>();
+  for (const { name, byKind } of models)
+    for (const { profile } of byKind.values())
+      for (const guess of profile.source.assumed ?? [])
+        guesses.set(guess, (guesses.get(guess) ?? new Set()).add(name));
+  return [...guesses].map(([guess, names]) =>
+    names.size === models.length && names.size > 1
+      ? `all models: ${guess}`
+      : `${listed([...names])}: ${guess}`,
+  );
+}
+
 interface Contents {
+  readonly assumed: readonly string[];
   readonly traces: readonly TraceContents[];
   readonly models: readonly InitModel[];
   readonly kinds: readonly InitKind[];
@@ -203,7 +230,7 @@ interface Contents {
   readonly from: (path: string) => string;
 }
 
-function textOf({ traces, models, kinds, slo, isGiven, from }: Contents): string {
+function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents): string {
   const several = kinds.length > 1 || kinds[0]!.name !== 'unknown';
   const gpus = kinds.map(({ name, speed }) => {
     const measured = speed === undefined ? '' : `, speed: ${speed}`;
@@ -258,6 +285,12 @@ function textOf({ traces, models, kinds, slo, isGiven, from }: Contents): string
     'warmup: 0s',
     'policy: { kind: escapement }',
     'seed: 1',
+    ...(assumed.length === 0
+      ? []
+      : [
+          '# Guesses, which the page of plan repeats: delete what you have settled.',
+          writeYaml({ assumed }).trimEnd(),
+        ]),
     '',
   ];
   return lines.join('\n');

@@ -1,6 +1,7 @@
 import type { InputFiles } from '../../base/world/input-files.js';
 import { readArrivals } from '../../workload/files/arrival-rows.js';
 import { type Layout, type LayoutOf, openTable, type Table } from '../../workload/files/layout.js';
+import { notesPath } from '../names.js';
 
 /** Kind, models and SLOs of a trace, for an experiment that replays it. */
 export interface TraceContents {
@@ -10,6 +11,8 @@ export interface TraceContents {
   readonly models: ReadonlyMap<string, number>;
   /** Distinct SLOs, up to a few. */
   readonly slosNs: ReadonlySet<number>;
+  /** Guesses of its import. */
+  readonly assumed: readonly string[];
 }
 
 const MOST_SLOS = 2;
@@ -18,11 +21,13 @@ const MOST_SLOS = 2;
 export async function traceContents(files: InputFiles, path: string): Promise<TraceContents> {
   const table = await openTable(files, path);
   const { kind } = table.layout;
+  const notes = await files.text(notesPath(path)).catch(() => '');
+  const assumed = notes.split('\n').filter((line) => line !== '');
   const counts: number[] = [];
   const slosNs = new Set<number>();
   if (kind !== 'arrivals') {
     await table.rest.return();
-    return { path, kind, models: new Map(), slosNs };
+    return { path, kind, models: new Map(), slosNs, assumed };
   }
   const names = await readArrivals(table as Table<LayoutOf<'arrivals'>>, ({ length, model, sloNs }) => {
     for (let row = 0; row < length; row++) {
@@ -31,5 +36,5 @@ export async function traceContents(files: InputFiles, path: string): Promise<Tr
       if (slosNs.size < MOST_SLOS) slosNs.add(sloNs[row]!);
     }
   });
-  return { path, kind, models: new Map(names.map((name, i) => [name, counts[i]!])), slosNs };
+  return { path, kind, models: new Map(names.map((name, i) => [name, counts[i]!])), slosNs, assumed };
 }

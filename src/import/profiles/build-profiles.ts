@@ -18,7 +18,8 @@ interface BuildOptions {
   weightsOf(model: string): { readonly bytes: number; readonly file: string } | null;
 }
 
-type Note = (about: string, model: string) => void;
+/** Notes a guess of a profile: what about, for which model. */
+type Note = (about: string, model: string, assumed?: string[]) => void;
 
 interface Building {
   readonly measurements: readonly Measurement[];
@@ -37,7 +38,10 @@ export function buildProfiles(
   options: BuildOptions,
 ): { readonly profiles: readonly BuiltProfile[]; readonly notes: readonly string[] } {
   const notes = new Map<string, string[]>();
-  const note: Note = (about, model) => notes.set(about, [...(notes.get(about) ?? []), model]);
+  const note: Note = (about, model, assumed) => {
+    notes.set(about, [...(notes.get(about) ?? []), model]);
+    assumed?.push(about);
+  };
   /** Weights do not depend on the GPU, so an estimate is that of its first. */
   const estimates = new Map<string, number>();
   const groups = [...groupsOf(measurements).values()];
@@ -77,7 +81,9 @@ function profileOf(
   const [first] = group as [Measurement];
   const { model, gpu, precision } = first;
   const what = gpu === '' ? model : `${model} on ${gpu}`;
-  const rows = batchesOf(group, what, options, note);
+  const assumed: string[] = [];
+  const guess = (about: string, of = what) => note(about, of, assumed);
+  const rows = batchesOf(group, what, options, guess);
   // Sizes do not depend on the GPU: other measurements of the model may have them.
   const figure = (key: 'weightsBytes' | 'inputBytes' | 'outputBytes') =>
     (group.find((one) => one[key] !== undefined) ??
@@ -90,12 +96,12 @@ function profileOf(
   const [inputBytes, outputBytes] = [figure('inputBytes'), figure('outputBytes')];
   const loadMs = group.find((one) => one.loadMs !== undefined)?.loadMs;
   if (given === undefined)
-    note('the weights are not known, and estimated from the latency of batch 1, as fit does', what);
+    guess('the weights are not known, and estimated from the latency of batch 1, as fit does');
   if (loadMs === undefined)
-    note('the time of a LOAD is not known, and estimated as the weights at 12.2 GB/s', what);
+    guess('the time of a LOAD is not known, and estimated as the weights at 12.2 GB/s');
   const sizesNote = `${IMAGE_BYTES} and ${OUTPUT_BYTES}, an image of 224 x 224 and 1,000 classes in FP32`;
   if (inputBytes === undefined || outputBytes === undefined)
-    note(`input or output bytes are not known, and taken to be ${sizesNote}`, what);
+    guess(`input or output bytes are not known, and taken to be ${sizesNote}`);
   const files = [...new Set(group.map(({ from }) => from.replace(/:\d+$/, '')))].join(', ');
   const profile: Profile = {
     name: model,
@@ -115,6 +121,7 @@ function profileOf(
       load: loadMs === undefined ? 'estimated as the weights at 12.2 GB/s' : files,
       copies: inputBytes === undefined || outputBytes === undefined ? `assumed: ${sizesNote}` : files,
       batches: files,
+      ...(assumed.length > 0 && { assumed }),
     },
   };
   return { model, gpu, profile };
@@ -127,6 +134,8 @@ function profileOf(
 function withAllSizes(profiles: readonly BuiltProfile[], note: Note): BuiltProfile[] {
   return profiles.map((one) => {
     const { batches } = one.profile;
+    const { source } = one.profile;
+    const assumed = [...(source.assumed ?? [])];
     const known = new Map(batches.map((row) => [row.batch, row]));
     const wanted = profiles
       .filter(({ model }) => model === one.model)
@@ -141,10 +150,11 @@ function withAllSizes(profiles: readonly BuiltProfile[], note: Note): BuiltProfi
         medianMs: significant(lower.medianMs + part * (upper.medianMs - lower.medianMs)),
       });
       const what = `${one.model} on ${one.gpu} (${batch})`;
-      note('batch sizes of its other GPUs lie between measured ones, and are interpolated', what);
+      note('batch sizes of its other GPUs lie between measured ones, and are interpolated', what, assumed);
     }
     const all = [...known.values()].sort((a, b) => a.batch - b.batch);
-    return { ...one, profile: { ...one.profile, batches: all } };
+    const guesses = assumed.length === 0 ? source : { ...source, assumed: [...new Set(assumed)] };
+    return { ...one, profile: { ...one.profile, batches: all, source: guesses } };
   });
 }
 
@@ -153,7 +163,7 @@ function batchesOf(
   group: readonly Measurement[],
   what: string,
   { spread }: BuildOptions,
-  note: Note,
+  guess: (about: string, of?: string) => void,
 ): Profile['batches'] {
   const byBatch = new Map<number, Measurement>();
   for (const one of group) {
@@ -164,29 +174,30 @@ function batchesOf(
   }
   const left = group.filter((one) => (byBatch.get(one.batch)?.concurrency ?? 1) === (one.concurrency ?? 1));
   if (left.length > byBatch.size)
-    note('has several rows for a batch size, of which the first counts; choose with --where', what);
+    guess('has several rows for a batch size, of which the first counts; choose with --where');
   const measured = [...byBatch.values()].sort((a, b) => a.batch - b.batch);
   const busy = measured.find(({ concurrency = 1 }) => concurrency > 1);
   if (busy !== undefined)
-    note(`was measured with ${busy.concurrency} requests at a time, which waited for each other`, what);
+    guess(`was measured with ${busy.concurrency} requests at a time, which waited for each other`);
   const rows = measured.map((one) => rowOf(one, spread));
   if (rows.every((row) => row.p99Ms === undefined && row.maxMs === undefined))
-    note(
+    guess(
       'no percentiles are known: INFERs of simulations take the median (--spread 1.1: a p99 of 10 % more)',
-      what,
     );
+  else if (spread !== undefined && measured.some(({ p90Ms, p99Ms, maxMs }) => !(p90Ms ?? p99Ms ?? maxMs)))
+    guess(`percentiles are not known: the p99 is taken as ${spread} times the median (--spread)`);
   if (rows[0]!.batch > 1) {
     const sizes = measured.map(({ batch, medianMs }) => [batch, medianMs * NS_PER_MS] as const);
     const medianMs = significant(firstNs(sizes) / NS_PER_MS);
     rows.unshift({ batch: 1, medianMs });
-    note('batch 1 was not measured, and is extrapolated', `${what} (${medianMs} ms)`);
+    guess('batch 1 was not measured, and is extrapolated', `${what} (${medianMs} ms)`);
   }
   const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
   const [worst] = slower;
   if (worst !== undefined) {
     const next = rows[rows.indexOf(worst) + 1]!;
     const example = `batch ${worst.batch} (${worst.medianMs} ms) than batch ${next.batch} (${next.medianMs} ms)`;
-    note(`slower than the next larger batch: ${slower.length} of ${rows.length}, such as ${example}`, what);
+    guess(`slower than the next larger batch: ${slower.length} of ${rows.length}, such as ${example}`);
   }
   return rows;
 }

@@ -4,7 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { profileSchema } from '../../config/profile.js';
-import { gpuKind } from '../gpu-kind.js';
+import { gpuKind } from '../names.js';
 import { type BuiltProfile, buildProfiles } from './build-profiles.js';
 import { isJournal, readJournalTimes } from './journal.js';
 import type { Measurement, Stated } from './measurement.js';

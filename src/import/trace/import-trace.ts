@@ -1,8 +1,10 @@
+import { rmSync } from 'node:fs';
 import { EscapementError } from '../../base/errors.js';
-import { checkWritable } from '../../base/files/output-file.js';
+import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { type Random, stream } from '../../base/random/streams.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { writeArrivals } from '../../workload/trace-write.js';
+import { notesPath } from '../names.js';
 import type { BadLine, Entry } from './entry.js';
 import { ImportedArrivals, type Section } from './imported-arrivals.js';
 import { openLog } from './open-log.js';
@@ -51,8 +53,9 @@ export interface ImportedTrace {
   readonly models: readonly { readonly name: string; readonly requests: number }[];
   /** Time from the first to the last arrival. */
   readonly spanNs: number;
-  /** Sentences about what was recognized and assumed. */
+  /** Sentences about what was recognized and assumed; and of these, the assumptions. */
   readonly notes: readonly string[];
+  readonly assumed: readonly string[];
 }
 
 /** Reason why a line is no arrival. Lines that are sound but of no request are not bad. */
@@ -92,11 +95,17 @@ export async function importTrace(
   for (const path of paths) await importer.read(files, path, onLines);
   const { sources, ...report } = importer.finish(paths);
   const written: WrittenArrivals[] = [];
+  const guesses = [
+    ...report.assumed,
+    ...report.dropped.map(({ why, count }) => `left out: ${count} of ${report.lines} lines: ${why}`),
+  ];
   for (const { section, source } of sources) {
     const words = Object.values(section).filter((word) => word !== undefined);
     const taken = written.map((each) => each.path);
     const path = sources.length === 1 ? out : namedAfter(out, words, taken);
     const { arrivals } = await writeArrivals(path, source, importer.models);
+    if (guesses.length === 0) rmSync(notesPath(path), { force: true });
+    else writeWhole(notesPath(path), `${guesses.join('\n')}\n`);
     written.push({ path, arrivals, ...section });
   }
   return { written, ...report };
@@ -136,6 +145,7 @@ class TraceImporter {
   private readonly known = new Map<string, string | null>();
   private readonly dropped = new Map<string, Dropped>();
   private readonly notes = new Set<string>();
+  private readonly assumed = new Set<string>();
   private readonly random: Random;
   private lines = 0;
   private bad = 0;
@@ -201,11 +211,10 @@ class TraceImporter {
         dropped[0] === undefined ? '' : `: ${dropped[0].count} of ${lines} lines: ${dropped[0].why}${hint}`;
       throw new EscapementError('E_TRACE_VALUE', `has no request${why}`, { file: paths.join(', ') });
     }
-    if (this.hasCounts)
-      this.notes.add(`rates became requests at random times within each step (seed ${seed})`);
-    else if (this.backward > 0) this.notes.add(`times that go back, and were put in order: ${this.backward}`);
+    if (this.hasCounts) this.assume(`rates became requests at random times within each step (seed ${seed})`);
+    else if (this.backward > 0) this.assume(`times that go back, and were put in order: ${this.backward}`);
     if (times.fractional === 0 && !this.hasCounts) {
-      this.notes.add(
+      this.assume(
         `times are whole seconds: each request was moved to a random time within its second (seed ${seed})`,
       );
       arrivals.spread(this.random);
@@ -219,7 +228,7 @@ class TraceImporter {
       const what = `${early} of ${lines} lines are more than 104 days before the last: is a time in the wrong unit?`;
       throw new EscapementError('E_TRACE_VALUE', what, { file });
     }
-    if (early > 0) this.notes.add(`more than 104 days before the last request, and left out: ${early}`);
+    if (early > 0) this.assume(`more than 104 days before the last request, and left out: ${early}`);
     if (sources.length > MOST_SECTIONS) {
       const what = `has ${sources.length} combinations of class and tenant, more than ${MOST_SECTIONS}`;
       throw new EscapementError('E_TRACE_VALUE', what, { file });
@@ -236,6 +245,7 @@ class TraceImporter {
       models,
       spanNs,
       notes: [...this.notes],
+      assumed: [...this.assumed],
     };
   }
 
@@ -293,14 +303,18 @@ class TraceImporter {
     return named;
   }
 
+  private assume(text: string): void {
+    this.notes.add(text);
+    this.assumed.add(text);
+  }
+
   private noteTimes(): void {
     const { assumed, isSince1970, zoned, zoneless } = this.times;
     if (assumed !== null) {
       const since = isSince1970 ? ' since 1970' : '; if they are not, give --time-format';
-      this.notes.add(`times were read as ${UNIT_NAMES[assumed]}${since}`);
+      this.assume(`times were read as ${UNIT_NAMES[assumed]}${since}`);
     }
-    if (zoneless > 0)
-      this.notes.add(`times without a zone were read as UTC${zoned > 0 ? `: ${zoneless}` : ''}`);
+    if (zoneless > 0) this.assume(`times without a zone were read as UTC${zoned > 0 ? `: ${zoneless}` : ''}`);
   }
 
   /** Notes the models that more than one text stands for, the first few of both. */

@@ -18,7 +18,7 @@ export function setupOf({ policy: { kind } }: Experiment, { cluster, policy = { 
 
 /** Assumptions of a simulation that may not hold for a real cluster. */
 export function assumptionsOf(experiment: Experiment): [string, string][] {
-  const { cluster, workloads, models, warnings, warmupNs } = experiment;
+  const { cluster, workloads, models, warnings, assumed, warmupNs } = experiment;
   const { network, kinds, pageBytes } = cluster;
   const slos = new Set(workloads.map((one) => sloText(one, experiment)));
   const memory = kinds.map(({ name, pages, pricePerHour }) => {
@@ -41,6 +41,7 @@ export function assumptionsOf(experiment: Experiment): [string, string][] {
         : `${formatDuration(network.delayNs)} from scheduler to GPU and back again, jitter ${formatDuration(network.jitterNs)}`,
     ],
     ...warnings.map((text): [string, string] => ['profiles', text]),
+    ...assumed.map((text): [string, string] => ['guess', text]),
   ];
 }
 

@@ -164,7 +164,8 @@ export class Decision {
 const SCENARIOS =
   'Baseline: the answer as it is. Traffic × k: k times the requests, with their bursts. A GPU is lost for good at the end of ' +
   'the warm-up, or after a tenth of the run, and requests count from then on. Profiles 20 % slower: each batch takes 20 % ' +
-  'longer than was measured. p99: 99 % of the requests were answered within this time; never: too few were answered in time.';
+  'longer than was measured. p99: 99 % of the requests were answered within this time; never: too few were answered in time. ' +
+  'run: its number at the end of the page, on screen.';
 
 /** The last factor of the traffic that holds, and the first that misses, if there are such. */
 function edges({ headroom }: WhatIfs): Scenario[] {

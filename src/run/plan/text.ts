@@ -57,6 +57,26 @@ export function planDocument(plan: Plan, cells: string | null = null): Document 
   const interval = intervalsOf(plan);
   const what = interval === null ? 'its figure' : `the whole ${interval}, where there is one,`;
   const rule = `A row meets if ${what} is within the limit${targets.length > 1 ? ' of every target' : ''}.`;
+  const details: Section[] = [
+    ...(decision === null ? [] : searchSections({ ...plan, notes: [] })),
+    {
+      title: 'Tried',
+      blocks: [
+        { text: `policy ${policy}${interval === null ? '' : `; ±: ${interval}`}`, only: 'terminal' },
+        { text: rule, only: 'page' },
+        { table: triedTable(plan) },
+      ],
+    },
+    ...(decision === null ? [] : [decision.runsSection(cells)]),
+    {
+      title: 'Reproduce',
+      only: 'page',
+      blocks: [
+        ...experimentToRun(experiment, commandOf(plan)),
+        { text: `It ran with escapement ${escapement}.` },
+      ],
+    },
+  ];
   return {
     kind: `escapement plan · ${name}`,
     title,
@@ -64,24 +84,7 @@ export function planDocument(plan: Plan, cells: string | null = null): Document 
     sections: [
       ...(decision === null ? searchSections(plan) : decision.sections),
       { title: 'Charts', blocks: [{ charts: true }] },
-      ...(decision === null ? [] : searchSections({ ...plan, notes: [] })),
-      {
-        title: 'Tried',
-        blocks: [
-          { text: `policy ${policy}${interval === null ? '' : `; ±: ${interval}`}`, only: 'terminal' },
-          { text: rule, only: 'page' },
-          { table: triedTable(plan) },
-        ],
-      },
-      ...(decision === null ? [] : [decision.runsSection(cells)]),
-      {
-        title: 'Reproduce',
-        only: 'page',
-        blocks: [
-          ...experimentToRun(experiment, commandOf(plan)),
-          { text: `It ran with escapement ${escapement}.` },
-        ],
-      },
+      ...details.map((section) => ({ ...section, isAppendix: decision !== null })),
     ],
   };
 }

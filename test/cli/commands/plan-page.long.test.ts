@@ -59,6 +59,12 @@ test('a page for the decision says what to rent, what may come, and which runs s
   for (const link of links) expect(existsSync(join(dir, 'pages', link))).toBe(true);
   const keys = [...plan.tried, ...scenarios, ...headroom!.tried].flatMap(({ cells }) => cells);
   expect(new Set(links.map((link) => link.slice(-37, -5)))).toEqual(new Set(keys));
+  // Prints end before what only a screen has room for.
+  const printed = page.slice(0, page.indexOf('<section class="appendix">'));
+  expect([...printed.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([
+    ...['What to set', 'The next smaller and larger choices', 'What if?', 'Which models suffer first'],
+    ...['How certain it is', 'What was assumed', 'Charts'],
+  ]);
   // With the runs kept, the page is the same.
   const again = await runCli(flags);
   expect(again.stdout).toBe(stdout);

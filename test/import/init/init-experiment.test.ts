@@ -4,6 +4,9 @@ import { expect, it } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
 import { loadExperiment } from '../../../src/config/load.js';
 import { type InitOptions, initExperiment } from '../../../src/import/init/init-experiment.js';
+import { importProfiles } from '../../../src/import/profiles/import-profiles.js';
+import { importTrace } from '../../../src/import/trace/import-trace.js';
+import { assumptionsOf } from '../../../src/run/plan/assumptions.js';
 import { simulate } from '../../../src/run/simulated.js';
 import { failure, scratch } from '../../workload/support.js';
 
@@ -76,6 +79,32 @@ it('reads folders, and takes all profiles for a trace of functions', async () =>
   const all = await init([profile('m', 'gpu', 2), counts]);
   expect(all.text).toContain('kind: azure-2019');
   expect((await loaded(all.text)).models.map(({ name }) => name)).toEqual(['m']);
+});
+
+it('hands the guesses of imports to the page of a plan', async () => {
+  const measured = file(
+    'measured.csv',
+    'model,gpu,batch,latency_ms\nbert,t4,2,8\nbert,t4,4,14\nyolo,t4,1,3\n',
+  );
+  const log = file('log.csv', 'time,model\n2026-10-12T06:00:01,bert\n2026-10-12T06:00:02,yolo\nnever,yolo\n');
+  const options = { where: [], spread: 1.2 } as never;
+  await importProfiles(DISK_FILES, [measured], join(folder, 'made'), options);
+  const arrivals = join(folder, 'made', 'log.csv.gz');
+  await importTrace(DISK_FILES, [log], arrivals, { maxBad: 0.5, seed: 3 });
+  const guesses = assumptionsOf(await loaded((await init([join(folder, 'made')])).text)).flatMap(
+    ([about, text]) => (about === 'guess' ? text : []),
+  );
+  expect(guesses).toEqual([
+    'the SLO is 5 times the latency of batch 1 of the slowest model',
+    'all models: percentiles are not known: the p99 is taken as 1.2 times the median (--spread)',
+    'bert: batch 1 was not measured, and is extrapolated',
+    'all models: the weights are not known, and estimated from the latency of batch 1, as fit does',
+    'all models: the time of a LOAD is not known, and estimated as the weights at 12.2 GB/s',
+    expect.stringContaining('all models: input or output bytes are not known'),
+    'log.csv.gz: times are whole seconds: each request was moved to a random time within its second (seed 3)',
+    'log.csv.gz: times without a zone were read as UTC',
+    'log.csv.gz: left out: 1 of 3 lines: no valid time in field time: "never"',
+  ]);
 });
 
 it('maps names, two to one profile as well', async () => {
