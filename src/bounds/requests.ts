@@ -15,7 +15,7 @@ export interface OfferedRequests {
   readonly bucket?: Uint8Array;
 }
 
-/** Requests that some batch could serve in time, each with a window [arrival, deadline]; in order of arrival. */
+/** Requests that some batch could serve in time, each with a window [arrival, deadline] at a GPU; in order of arrival. */
 export interface Windows {
   readonly count: number;
   readonly arrivalNs: Float64Array;
@@ -29,20 +29,30 @@ export interface Windows {
   readonly firstOf: Int32Array;
 }
 
-/** `leastNs`: shortest execution by model and bucket; a request with a tighter SLO cannot be served. */
-export function servableWindows(requests: OfferedRequests, leastNs: readonly (readonly number[])[]): Windows {
+/**
+ * `leastNs`: shortest execution by model and bucket; a request whose window is shorter cannot be served. `delayNs`: one-way
+ * delay of messages to a GPU and back, which windows leave out. `readyNs`: by model, earliest start of a batch.
+ */
+export function servableWindows(
+  requests: OfferedRequests,
+  leastNs: readonly (readonly number[])[],
+  delayNs = 0,
+  readyNs: readonly number[] = [],
+): Windows {
   const { model, arrivalNs, sloNs, weight, bucket = new Uint8Array(requests.count) } = requests;
+  const opensNs = (i: number) => Math.max(arrivalNs[i] + delayNs, readyNs[model[i]] ?? 0);
+  const closesNs = (i: number) => arrivalNs[i] + sloNs[i] - delayNs;
   const kept = new Int32Array(requests.count);
   let count = 0;
   for (let i = 0; i < requests.count; i++) {
     invariant(i === 0 || arrivalNs[i] >= arrivalNs[i - 1], 'requests are sorted by arrival');
-    if (sloNs[i] >= leastNs[model[i]][bucket[i]]) kept[count++] = i;
+    if (closesNs(i) - opensNs(i) >= leastNs[model[i]][bucket[i]]) kept[count++] = i;
   }
-  const indices = kept.subarray(0, count);
+  const indices = kept.subarray(0, count).sort((a, b) => opensNs(a) - opensNs(b) || a - b);
   return {
     count,
-    arrivalNs: Float64Array.from(indices, (i) => arrivalNs[i]),
-    deadlineNs: Float64Array.from(indices, (i) => arrivalNs[i] + sloNs[i]),
+    arrivalNs: Float64Array.from(indices, opensNs),
+    deadlineNs: Float64Array.from(indices, closesNs),
     weight: weight === undefined ? null : Float64Array.from(indices, (i) => weight[i]),
     bucket: Uint8Array.from(indices, (i) => bucket[i]),
     ...groupByModel(

@@ -21,6 +21,10 @@ export interface BoundedCluster {
   readonly kinds?: readonly GpuKind[];
   /** Largest usable batch size; 8 by default. */
   readonly maxBatch?: number;
+  /** One-way delay of messages between controller and GPUs; 0 by default. */
+  readonly delayNs?: number;
+  /** True if no GPU holds a model at time 0, so that no batch can begin before a LOAD has ended. */
+  readonly startsCold?: boolean;
 }
 
 /** Upper bounds on the requests served within their SLOs: whole requests, or their weight if they have weights. */
@@ -37,7 +41,7 @@ export interface UpperBounds {
 
 /**
  * Bounds that no scheduler can exceed on these requests, even with all of them known in advance. Ignored, in favor of
- * every scheduler: loading of weights, memory, the network, copies and controller time. Executions take the time in the
+ * every scheduler: loading of weights but for each model's first, memory, copies and controller time. Executions take the time in the
  * profile on their kind of GPU. Proofs in README.md.
  *
  * @example
@@ -72,7 +76,7 @@ interface BoundedProblem extends PricedBatches {
 }
 
 export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluster): BoundedProblem {
-  const { gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
+  const { gpus, maxBatch = DEFAULT_MAX_BATCH, delayNs = 0, startsCold = false } = cluster;
   invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
   const { kinds, speed } = pricedBatches(requests, cluster, maxBatch);
   const leastNs = kinds.map((sizes, m) =>
@@ -80,8 +84,16 @@ export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluste
       Math.min(...sizes.map((kind) => execOf(kind, bucket))),
     ),
   );
-  const windows = servableWindows(requests, leastNs);
+  const windows = servableWindows(requests, leastNs, delayNs, startsCold ? readyNs(cluster) : []);
   return { kinds, speed, windows, costNs: windowCosts(windows, kinds) };
+}
+
+/** End of the earliest LOAD of each model, sent at time 0. */
+function readyNs({ models, delayNs = 0 }: BoundedCluster): number[] {
+  return models.map(
+    ({ loadNs, otherKinds = [] }) =>
+      delayNs + otherKinds.reduce((least, times) => Math.min(least, times.loadNs), loadNs),
+  );
 }
 
 interface PricedBatches {

@@ -36,6 +36,8 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
     gpus: cluster.gpus,
     kinds: cluster.kinds,
     maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
+    delayNs: Math.min(cluster.network.delayNs, ...cluster.changes.map(({ network }) => network.delayNs)),
+    startsCold: true,
   };
   const bounds = upperBounds(requests, bounded);
   const seconds = spanSeconds({ warmupNs, durationNs: workload.durationNs });

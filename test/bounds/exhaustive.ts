@@ -7,9 +7,39 @@ import type { ModelSpec } from '../../src/core/model.js';
  * The most requests, or the most weight of requests, that any schedule serves in time, by trying all: batches one after another in every order, each
  * of every subset of one model's requests, on every GPU, as early as its requests and that GPU allow. Starting
  * earlier never hurts, so no better schedule is left out. For about seven requests. Each GPU takes what its kind takes, and
- * serves the models that fit into its memory.
+ * serves the models that fit into its memory. A cold cluster loads its models one after another on each GPU, in every order.
  */
 export function mostServable(requests: OfferedRequests, cluster: BoundedCluster): number {
+  const { gpus, delayNs = 0, startsCold = false } = cluster;
+  if (!startsCold) return mostServableFrom(requests, cluster, new Array(gpus).fill([]));
+  const orders = loadOrders(cluster.models, delayNs);
+  const choices = Array.from({ length: gpus }).reduce<number[][][]>(
+    (before) => before.flatMap((chosen) => orders.map((order) => [...chosen, order])),
+    [[]],
+  );
+  return Math.max(...choices.map((warmNs) => mostServableFrom(requests, cluster, warmNs)));
+}
+
+/** For each order of LOADs, the times by model at which they end. */
+function loadOrders(models: readonly ModelSpec[], fromNs: number): number[][] {
+  const extend = (endsNs: readonly number[], nowNs: number): number[][] => {
+    const left = models.flatMap((_, m) => (endsNs[m] === undefined ? [m] : []));
+    if (left.length === 0) return [[...endsNs]];
+    return left.flatMap((m) => {
+      const next = [...endsNs];
+      next[m] = nowNs + models[m].loadNs;
+      return extend(next, next[m]);
+    });
+  };
+  return extend(new Array(models.length), fromNs);
+}
+
+/** `warmNs`: by GPU and model, time from which it can serve it; absent: 0. */
+function mostServableFrom(
+  requests: OfferedRequests,
+  cluster: BoundedCluster,
+  warmNs: readonly (readonly number[])[],
+): number {
   const kinds = cluster.kinds ?? [{ gpus: cluster.gpus, pages: Number.POSITIVE_INFINITY }];
   const kindOf = kinds.flatMap(({ gpus }, kind) => new Array<number>(gpus).fill(kind));
   const batches = possibleBatches(requests, cluster, kinds);
@@ -19,14 +49,14 @@ export function mostServable(requests: OfferedRequests, cluster: BoundedCluster)
     const before = known.get(key);
     if (before !== undefined) return before;
     let best = 0;
-    for (const { members, worth, readyNs, dueNs, execNs } of batches) {
+    for (const { members, model, worth, readyNs, dueNs, execNs } of batches) {
       if ((members & served) !== 0) continue;
       for (const [gpu, free] of freeNs.entries()) {
-        const endNs = Math.max(free, readyNs) + execNs[kindOf[gpu]];
+        const endNs = Math.max(free, readyNs, warmNs[gpu][model] ?? 0) + execNs[kindOf[gpu]];
         if (endNs > dueNs) continue;
         const next = freeNs.with(gpu, endNs);
         // GPUs that are alike may change places: fewer cases.
-        if (kinds.length === 1) next.sort((left, right) => left - right);
+        if (kinds.length === 1 && warmNs[0].length === 0) next.sort((left, right) => left - right);
         best = Math.max(best, worth + most(served | members, next));
       }
     }
@@ -39,6 +69,7 @@ export function mostServable(requests: OfferedRequests, cluster: BoundedCluster)
 interface Batch {
   /** Bit set of requests. */
   readonly members: number;
+  readonly model: number;
   /** Its requests, or their weight. */
   readonly worth: number;
   readonly readyNs: number;
@@ -49,7 +80,7 @@ interface Batch {
 
 function possibleBatches(
   requests: OfferedRequests,
-  { models, maxBatch = 8 }: BoundedCluster,
+  { models, maxBatch = 8, delayNs = 0 }: BoundedCluster,
   kinds: readonly GpuKind[],
 ): Batch[] {
   const { count, model, arrivalNs, sloNs, weight, bucket } = requests;
@@ -63,10 +94,10 @@ function possibleBatches(
         ? Number.POSITIVE_INFINITY
         : shortestExecution(models[of], kind, longestOf(indices, bucket), indices.length, maxBatch),
     );
-    const readyNs = Math.max(...indices.map((i) => arrivalNs[i]));
-    const dueNs = Math.min(...indices.map((i) => arrivalNs[i] + sloNs[i]));
+    const readyNs = Math.max(...indices.map((i) => arrivalNs[i])) + delayNs;
+    const dueNs = Math.min(...indices.map((i) => arrivalNs[i] + sloNs[i])) - delayNs;
     if (readyNs + Math.min(...execNs) <= dueNs)
-      batches.push({ members, worth: worthOf(indices, weight), readyNs, dueNs, execNs });
+      batches.push({ members, model: of, worth: worthOf(indices, weight), readyNs, dueNs, execNs });
   }
   return batches;
 }

@@ -254,6 +254,30 @@ describe('against every schedule of requests with weights', () => {
   });
 });
 
+describe('against every schedule of a cold cluster with a slow network', () => {
+  it.each([1, 2])('no bound is below the best, and some are lower than for a warm one: %d GPUs', (gpus) => {
+    const seed = `bounds-cold-${gpus}`;
+    const random = stream(seed, 'instances');
+    const reached = { lower: 0, best: 0 };
+    for (let n = 0; n < INSTANCES; n++) {
+      const { rows, models: warm } = instance(random, gpus, random() < 0.5);
+      const models = warm.map((one) => ({ ...one, loadNs: 1 + Math.floor(9 * random()) }));
+      const cluster = { models, gpus, delayNs: Math.floor(3 * random()), startsCold: true };
+      const most = mostServable(offered(rows), cluster);
+      const { windowLimited, timePriced } = upperBounds(offered(rows), cluster);
+      const best = Math.min(windowLimited, timePriced ?? windowLimited);
+      expect(
+        best,
+        `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, ...cluster })}`,
+      ).toBeGreaterThanOrEqual(most);
+      if (best === most) reached.best++;
+      if (best < bounds(rows, models, gpus).windowLimited) reached.lower++;
+    }
+    expect(reached.lower, `seed ${seed}`).toBeGreaterThan(INSTANCES / 5);
+    expect(reached.best, `seed ${seed}`).toBeGreaterThan(INSTANCES / 3);
+  });
+});
+
 function instance(random: Random, gpus: number, several: boolean): Instance {
   const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
   const models = Array.from({ length: whole(1, 2) }, () => {
