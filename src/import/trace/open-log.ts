@@ -41,6 +41,7 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
     .filter((text) => text !== '')
     .slice(0, HEAD_LINES);
   const fail = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file: path });
+  if (begin.includes('\0')) throw fail('is not text, nor Parquet');
   const [line] = head;
   if (line === undefined) throw fail('is empty');
   // The first line may be a broken one.

@@ -413,6 +413,7 @@ describe('a log with mistakes', () => {
     ['', 'is empty'],
     ['when,model\n1,a\n', 'has no known field of times: name it with --time; it has when, model'],
     ['time,what\n1,a\n', 'has no known field of models: name it with --model; it has time, what'],
+    ['a,b\0c\n', 'is not text, nor Parquet'],
     ['just words\n', 'is neither a table nor a log of nginx, envoy, haproxy'],
     ['[1, 2', 'is not JSON: '],
     ['{\n"data": {"what": [{"x": 1}]}}', 'is JSON of an unknown kind'],
