@@ -14,6 +14,8 @@ export interface BuiltProfile {
 interface BuildOptions {
   /** 99th percentile over the median, where no file has percentiles; undefined: no spread. */
   readonly spread: number | undefined;
+  /** Sentences about the figures of a file. */
+  readonly notesOf: ReadonlyMap<string, readonly string[]>;
   /** Size of a model's weights, if a file of it lies next to the measurements, with that file. */
   weightsOf(model: string): { readonly bytes: number; readonly file: string } | null;
 }
@@ -84,6 +86,13 @@ function profileOf(
   const assumed: string[] = [];
   const guess = (about: string, of = what) => note(about, of, assumed);
   const rows = batchesOf(group, what, options, guess);
+  const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
+  const [worst] = slower;
+  if (worst !== undefined) {
+    const next = rows[rows.indexOf(worst) + 1]!;
+    const example = `batch ${worst.batch} (${worst.medianMs} ms) than batch ${next.batch} (${next.medianMs} ms)`;
+    note(`slower than the next larger batch: ${slower.length} of ${rows.length}, such as ${example}`, what);
+  }
   // Sizes do not depend on the GPU: other measurements of the model may have them.
   const figure = (key: 'weightsBytes' | 'inputBytes' | 'outputBytes') =>
     (group.find((one) => one[key] !== undefined) ??
@@ -102,7 +111,9 @@ function profileOf(
   const sizesNote = `${IMAGE_BYTES} and ${OUTPUT_BYTES}, an image of 224 x 224 and 1,000 classes in FP32`;
   if (inputBytes === undefined || outputBytes === undefined)
     guess(`input or output bytes are not known, and taken to be ${sizesNote}`);
-  const files = [...new Set(group.map(({ from }) => from.replace(/:\d+$/, '')))].join(', ');
+  const paths = [...new Set(group.map(({ from }) => from.replace(/:\d+$/, '')))];
+  const files = paths.join(', ');
+  assumed.push(...paths.flatMap((path) => options.notesOf.get(path) ?? []));
   const profile: Profile = {
     name: model,
     gpu: gpu === '' ? 'unknown' : gpu,
@@ -191,13 +202,6 @@ function batchesOf(
     const medianMs = significant(firstNs(sizes) / NS_PER_MS);
     rows.unshift({ batch: 1, medianMs });
     guess('batch 1 was not measured, and is extrapolated', `${what} (${medianMs} ms)`);
-  }
-  const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
-  const [worst] = slower;
-  if (worst !== undefined) {
-    const next = rows[rows.indexOf(worst) + 1]!;
-    const example = `batch ${worst.batch} (${worst.medianMs} ms) than batch ${next.batch} (${next.medianMs} ms)`;
-    guess(`slower than the next larger batch: ${slower.length} of ${rows.length}, such as ${example}`);
   }
   return rows;
 }

@@ -58,13 +58,18 @@ export async function importProfiles(
 ): Promise<ImportedProfiles> {
   const measurements: Measurement[] = [];
   const notes: string[] = [];
+  const notesOf = new Map<string, string[]>();
   for (const path of paths) {
     const read = await measurementsOf(files, path, options);
     measurements.push(...read.measurements);
+    notesOf.set(
+      path,
+      read.notes.filter((note) => !note.startsWith('not used')),
+    );
     notes.push(...[`recognized as ${read.format}`, ...read.notes].map((note) => `${path}: ${note}`));
   }
   const weightsOf = (model: string) => weightsNextTo(paths, model);
-  const built = buildProfiles(measurements, { spread: options.spread, weightsOf });
+  const built = buildProfiles(measurements, { spread: options.spread, notesOf, weightsOf });
   if (built.profiles.length > MOST_PROFILES) {
     const what = `have ${built.profiles.length} pairs of model and GPU, more than ${MOST_PROFILES}: choose with --where`;
     throw new EscapementError('E_PROFILE', what, { file: paths.join(', ') });
