@@ -34,7 +34,7 @@ export async function openSubject(
   const machine = await completeMachine(
     {
       ...{ repository, device, adapter, gpus, 'page-size': PAGE_BYTES, copies: 1, 'time-scale': 1 },
-      ...{ 'cache-dir': undefined, memory: undefined },
+      ...{ 'cache-dir': undefined, memory: undefined, measure: 'full' },
     },
     settings.runtime,
     say,

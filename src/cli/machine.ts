@@ -46,7 +46,10 @@ export async function machineOptions(
   const { RepositorySource } = await import('../serve/repository-source.js');
   const cacheDir = args['cache-dir'] ?? null;
   const repository = (ort: OrtDeviceSpec) =>
-    new RepositorySource({ dir, precision, options: { device: ort, pageBytes, cacheDir } }, say);
+    new RepositorySource(
+      { dir, precision, options: { device: ort, pageBytes, cacheDir, measure: args.measure } },
+      say,
+    );
   if (device.kind !== 'simulated') return { ...machine, models: [], source: repository(device) };
   const { SimulatedSource } = await import('../serve/simulated-source.js');
   const times = { profiles: await profilesOf(args), timeScale: device.timeScale, pageBytes };

@@ -2,7 +2,7 @@ import { HOST_VARIABLE } from '../config/host-variable.js';
 import { PROVIDERS } from '../live/device.js';
 import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../live/frontend/limits.js';
 import { LOG_LEVELS } from '../live/observe/telemetry/log-level.js';
-import { MODEL_CONTROLS } from '../serve/deployment-options.js';
+import { MEASURES, MODEL_CONTROLS } from '../serve/deployment-options.js';
 import { plugin } from './common-options.js';
 import {
   addressOr,
@@ -46,6 +46,11 @@ export const cacheFlags = group('Models and GPUs', {
 export const machineFlags = group('Models and GPUs', {
   repository: text('Models to serve, as NAME/VERSION/model.onnx'),
   ...cacheFlags,
+  measure: choiceOr(
+    MEASURES,
+    'quick',
+    'How a model without a profile is measured before it is served: none: the fewest runs; quick: 0.15 s, refined while the server is idle; full: until figures are stable, up to 3 s',
+  ),
   device: textOr(
     'cpu',
     `Execution provider: ${PROVIDERS.join(', ')}; or simulated:PROFILE[,PROFILE...], which needs no models`,

@@ -68,6 +68,9 @@ const profileSection = section({
     .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
   samplesSha256: z.string().exactOptional().describe('SHA-256 of the inputs given for measuring it.'),
   batching: batching.exactOptional().describe('True if the first dimension of the model is a batch.'),
+  provisional: flag(
+    'Measured only briefly: planned with a margin, and to be measured again.',
+  ).exactOptional(),
   freeOutputs: flag(
     'Sizes of outputs follow from the values of inputs and differ from those that the model declares.',
   ).exactOptional(),
@@ -142,7 +145,8 @@ function ascends(quantiles: readonly Quantile[]): boolean {
 }
 
 /** The profile in the form of scheduler and simulator. */
-export function profileModel(profile: Profile, name: string, pageBytes: number): ModelSpec {
+export function profileModel(given: Profile, name: string, pageBytes: number): ModelSpec {
+  const profile = given.provisional === true ? withMargin(given) : given;
   return {
     name,
     weightsBytes: profile.weightsBytes,
@@ -154,6 +158,17 @@ export function profileModel(profile: Profile, name: string, pageBytes: number):
     inputBytes: profile.inputBytes,
     outputBytes: profile.outputBytes,
   };
+}
+
+/** Factor on the times of a provisional profile. */
+const MARGIN = 1.5;
+
+function withMargin({ loadMs, batches, shorter, ...profile }: Profile): Profile {
+  const widened = (rows: Profile['batches']) =>
+    rows.map((row) => ({ ...row, medianMs: MARGIN * row.medianMs }));
+  const lengths = shorter?.map((one) => ({ ...one, batches: widened(one.batches) }));
+  const rest = { ...profile, loadMs: MARGIN * loadMs, batches: widened(batches) };
+  return lengths === undefined ? rest : { ...rest, shorter: lengths };
 }
 
 function lengthsOf({

@@ -6,6 +6,10 @@ import type { ModelList } from '../live/model-list.js';
 /** Modes that determine which models are loaded. */
 export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
 
+/** Ways to measure models: with the fewest runs, for a moment, or until figures are stable. */
+export const MEASURES = ['none', 'quick', 'full'] as const;
+export type Measure = (typeof MEASURES)[number];
+
 export interface DeploymentOptions {
   /** Repository of this process, which paths are relative to. Empty: it has none. */
   readonly dir: string;

@@ -34,6 +34,8 @@ import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnload
 const LOOK_NS = NS_PER_S;
 /** Time for frontends to learn of a change, during which a replaced model still takes requests. */
 const LINGER_MS = 250;
+/** Models under way at a start: workers use as many threads as they have cores. */
+const MOST_AT_ONCE = 16;
 /** Number of looks per idle timeout. */
 const IDLE_LOOKS = 4;
 /** Delay of a retry after a failure to load a sleeping model; doubles up to the maximum. */
@@ -295,11 +297,21 @@ export class ModelService implements WatchedService {
       if (this.options.isStrict && found.length > 0) throw found[0];
       if (found.length > 0) problems.set(name, found[0]);
     };
-    for (const name of names) if (!this.isClosed) await bring(name, false);
+    await this.atOnce(names, (name) => bring(name, false));
     const unmeasured = names.filter((name) => table.versions(name).some(({ state }) => state === 'loading'));
-    for (const name of unmeasured) if (!this.isClosed) await bring(name, true);
+    await this.atOnce(unmeasured, (name) => bring(name, true));
     const isAny = table.all().some(({ state }) => state === 'ready');
-    if (!isAny && problems.size > 0) throw noneServed([...problems.values()]);
+    const inOrder = names.flatMap((name) => problems.get(name) ?? []);
+    if (!isAny && inOrder.length > 0) throw noneServed(inOrder);
+  }
+
+  /** Works on several models at a time, in this order. */
+  private async atOnce(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
+    let next = 0;
+    const turn = async () => {
+      while (next < names.length && !this.isClosed) await work(names[next++]);
+    };
+    await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, names.length) }, turn));
   }
 
   private async retry(): Promise<void> {

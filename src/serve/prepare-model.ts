@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { fileDigest } from '../base/files/file-digest.js';
 import { writeShared } from '../base/files/shared-file.js';
+import { NS_PER_S } from '../base/units.js';
 import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
@@ -13,6 +14,7 @@ import { settingsFiles } from '../live/models/model-settings.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
 import { batchingNotes, checkOf } from './batching.js';
+import type { Measure } from './deployment-options.js';
 import { measureProfile } from './measure-profile.js';
 import { findProfile } from './profiles.js';
 
@@ -22,13 +24,22 @@ export interface PrepareOptions {
   readonly pageBytes: number;
   /** Folder for files derived from models; null: next to them, if that is writable. */
   readonly cacheDir: string | null;
-  /** Time for profiling a model. Default: 3 s. */
-  readonly budgetNs?: number;
+  /** Effort for a model without a profile. Default: `full`. */
+  readonly measure?: Measure;
 }
+
+/** Time for a model. */
+const BUDGETS_NS: Readonly<Record<Measure, number>> = {
+  none: 0,
+  quick: 0.15 * NS_PER_S,
+  full: MEASURE_BUDGET_NS,
+};
 
 /** A model ready for a worker. */
 export interface PreparedModel extends WorkerModel {
   readonly digest: string;
+  /** True if its profile was not measured in full. */
+  readonly isProvisional: boolean;
 }
 
 /**
@@ -54,7 +65,8 @@ export async function prepareModel(
   const place = { file: join(modelDir, 'config.yaml'), key: 'batchSizes' };
   const { name, version, signature, sloNs, labels } = served;
   const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);
-  return { spec, signature, version, sloNs, labels, ortPath, digest };
+  const isProvisional = profile.provisional === true;
+  return { spec, signature, version, sloNs, labels, ortPath, digest, isProvisional };
 }
 
 /** Digest of the model, its weights and its settings files, by which every worker identifies a version. */
@@ -75,13 +87,16 @@ export async function isMeasured(onnxPath: string, { device, cacheDir }: Prepare
 
 async function profileOf(
   model: RepositoryModel,
-  { device, cacheDir, budgetNs = MEASURE_BUDGET_NS }: PrepareOptions,
+  { device, cacheDir, measure = 'full' }: PrepareOptions,
   say: (what: string) => void,
 ): Promise<Profile> {
   const known = await findProfile(model, device, cacheDir);
-  if (known.profile !== null) return known.profile;
-  say(`measuring ${model.name} on ${device.kind}: ${known.why}`);
-  const { profile } = await measureProfile(model, device, { cacheDir, budgetNs });
+  const isEnough = measure !== 'full' || known.profile?.provisional !== true;
+  if (known.profile !== null && isEnough) return known.profile;
+  const why = known.why || `${known.path} is provisional`;
+  say(`measuring ${model.name} on ${device.kind}: ${why}`);
+  const measured = await measureProfile(model, device, { cacheDir, budgetNs: BUDGETS_NS[measure] });
+  const profile = measure === 'full' ? measured.profile : { ...measured.profile, provisional: true };
   writeShared(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
 }

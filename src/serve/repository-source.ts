@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../base/compiled.js';
 import { EscapementError } from '../base/errors.js';
@@ -13,14 +14,91 @@ const MOST_OPENED = 1024;
 /** Idle time after which the thread exits to free its memory. */
 const IDLE_MS = 60_000;
 
+/** Limit on threads that prepare models: each has a process of onnxruntime. */
+const MOST_PREPARERS = 8;
+/** Interval of looks for idle time, and the most CPU time of this process in it. */
+const IDLE_LOOK_MS = 1000;
+const IDLE_CPU_US = 20_000;
+
 /**
- * Models of a repository, prepared on a controller's request. They are read, optimized and profiled in a thread of its own,
- * one after the other: this must not delay the scheduler, and two profilings at once would distort each other. Keeps only
- * the necessary facts in memory. All calls reject with coded errors.
+ * Models of a repository, prepared on a controller's request. They are read, optimized and profiled in threads of their
+ * own, since this must not delay the scheduler: on the CPU one per core, each model always in the same. Provisional
+ * profiles are measured again while this process is idle. Keeps only the necessary facts in memory. All calls reject
+ * with coded errors.
  */
 export class RepositorySource implements ModelSource {
   /** Latest result of opening each version, most recent at the end. */
-  private readonly opened = new Map<string, { readonly model: WorkerModel; readonly file: string }>();
+  private readonly opened = new Map<string, { readonly model: PreparedModel; readonly file: string }>();
+  private readonly preparers: readonly Preparer[];
+  private readonly idleLooks: NodeJS.Timeout;
+  private cpu = process.cpuUsage();
+
+  /** `say` receives lines for the operator. */
+  constructor(
+    private readonly repository: Repository,
+    say: (what: string) => void,
+  ) {
+    const { kind } = repository.options.device;
+    const count = kind === 'cpu' ? Math.min(MOST_PREPARERS, availableParallelism()) : 1;
+    this.preparers = Array.from({ length: count }, () => new Preparer(say));
+    this.idleLooks = setInterval(() => this.idleLook(), IDLE_LOOK_MS).unref();
+  }
+
+  async list(name: string | null): Promise<ModelList> {
+    const list = (await this.call({ ...this.repository, kind: 'list', name })) as PlainList;
+    return { ...list, problems: list.problems.map((one) => ({ ...one, error: problemError(one.error) })) };
+  }
+
+  async open(name: string, version: string, digest: string): Promise<WorkerModel> {
+    const before = this.opened.get(JSON.stringify([name, version]));
+    // A model's files may change while it is unloaded and change back.
+    if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
+    const model = await this.prepare(name, version, this.repository);
+    if (digest !== '' && digest !== model.digest) {
+      throw new Error('its files have changed since they were looked at: load it');
+    }
+    return model;
+  }
+
+  /** Aborts work in progress: it rejects, and so do later calls. */
+  async close(): Promise<void> {
+    clearInterval(this.idleLooks);
+    await Promise.all(this.preparers.map((preparer) => preparer.close()));
+  }
+
+  private async prepare(name: string, version: string, repository: Repository): Promise<PreparedModel> {
+    const key = JSON.stringify([name, version]);
+    const model = (await this.call({ ...repository, kind: 'prepare', name, version })) as PreparedModel;
+    this.opened.delete(key);
+    this.opened.set(key, { model, file: fileKey(model) });
+    if (this.opened.size > MOST_OPENED) this.opened.delete(this.opened.keys().next().value as string);
+    return model;
+  }
+
+  private call(task: PreparerTask & { readonly name: string | null }): Promise<unknown> {
+    const sum = [...(task.name ?? '')].reduce((all, char) => all + char.charCodeAt(0), 0);
+    return this.preparers[sum % this.preparers.length].call(task);
+  }
+
+  /** Measures one provisional model in full if nothing else has happened of late: its next load has the result. */
+  private idleLook(): void {
+    const { user, system } = process.cpuUsage(this.cpu);
+    this.cpu = process.cpuUsage();
+    if (user + system > IDLE_CPU_US || this.preparers.some(({ isBusy }) => isBusy)) return;
+    const found = [...this.opened.values()].find(({ model }) => model.isProvisional);
+    if (found === undefined) return;
+    const { options } = this.repository;
+    const full = { ...this.repository, options: { ...options, measure: 'full' as const } };
+    const { spec, version } = found.model;
+    // A model that cannot be measured now is prepared again when it is loaded.
+    this.prepare(spec.name, version, full).catch(() =>
+      this.opened.delete(JSON.stringify([spec.name, version])),
+    );
+  }
+}
+
+/** A thread that reads, optimizes and profiles models, one after the other. */
+class Preparer {
   private thread: Thread | null = null;
   private turn: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | null = null;
@@ -29,34 +107,12 @@ export class RepositorySource implements ModelSource {
   /** The task in progress. */
   private current: { resolve(result: unknown): void; reject(error: Error): void } | null = null;
 
-  /** `say` receives lines for the operator. */
-  constructor(
-    private readonly repository: Repository,
-    private readonly say: (what: string) => void,
-  ) {}
+  constructor(private readonly say: (what: string) => void) {}
 
-  async list(name: string | null): Promise<ModelList> {
-    const list = (await this.call({ ...this.repository, kind: 'list', name })) as PlainList;
-    return { ...list, problems: list.problems.map((one) => ({ ...one, error: problemError(one.error) })) };
+  get isBusy(): boolean {
+    return this.waiting > 0;
   }
 
-  async open(name: string, version: string, digest: string): Promise<WorkerModel> {
-    const key = JSON.stringify([name, version]);
-    const before = this.opened.get(key);
-    // A model's files may change while it is unloaded and change back.
-    if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
-    const task = { ...this.repository, kind: 'prepare', name, version } as const;
-    const model = (await this.call(task)) as PreparedModel;
-    if (digest !== '' && digest !== model.digest) {
-      throw new Error('its files have changed since they were looked at: load it');
-    }
-    this.opened.delete(key);
-    this.opened.set(key, { model, file: fileKey(model) });
-    if (this.opened.size > MOST_OPENED) this.opened.delete(this.opened.keys().next().value as string);
-    return model;
-  }
-
-  /** Aborts work in progress: it rejects, and so do later calls. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.current?.reject(closed());
@@ -64,7 +120,7 @@ export class RepositorySource implements ModelSource {
     await this.turn;
   }
 
-  private call(task: PreparerTask): Promise<unknown> {
+  call(task: PreparerTask): Promise<unknown> {
     this.waiting++;
     const result = this.turn.then(() => this.run(task));
     this.turn = result
