@@ -41,6 +41,8 @@ export interface ServiceState {
   readonly notReady: string | null;
   /** True if ready models take requests although the server is not ready: it starts, or will soon drain. */
   readonly takesRequests?: boolean;
+  /** True if a controller that ends leaves it the workers: `takeOver` precedes the first inference. Default: false. */
+  readonly takesOver?: boolean;
   /** True while the scheduling thread hangs: nothing is answered until it continues. Default: false. */
   readonly hangs?: boolean;
   /** Explanation for clients of how models are loaded. Default: by clients. */
@@ -59,6 +61,8 @@ export interface InferenceService {
   load(name: string): Promise<void>;
   /** Takes all versions of a model out of service. Rejects with a `ServiceError`. */
   unload(name: string): Promise<void>;
+  /** Resolves when it has the workers that another controller leaves to it, or after a while. Never rejects. */
+  takeOver(): Promise<void>;
   /** Updates `state` with models on disk that are not loaded, as far as possible in a short time. Never rejects. */
   look(): Promise<void>;
   /** Statistics of each version in `state` that ever took requests. */
@@ -72,7 +76,7 @@ export interface WatchedService extends InferenceService {
 }
 
 /** Service of a controller: its models come and go by index, not by name. */
-export type SchedulingService = Omit<WatchedService, 'load' | 'unload' | 'look' | 'statistics'>;
+export type SchedulingService = Omit<WatchedService, 'load' | 'unload' | 'look' | 'statistics' | 'takeOver'>;
 
 /** Reason why a service did not fulfil a client's request; the message is for the client, one complete line. */
 export class ServiceError extends Error {

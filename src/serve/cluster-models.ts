@@ -16,6 +16,7 @@ export function clusterModels(controller: LiveController, fleet: Fleet): ModelHo
       return fleet.isOpen;
     },
     untilUp: () => fleet.untilUp(),
+    takeOver: () => fleet.takeOver(),
     list: async (name) => mergeModelLists(await fleet.models.list(name)),
     addModel: async (reference) => {
       const index = await controller.addModel(reference);

@@ -54,6 +54,8 @@ export interface ModelHost {
   readonly isOpen: boolean;
   /** Resolves when a worker is up: calls rejected with `NoWorker` can be retried. */
   untilUp(): Promise<void>;
+  /** Asks for workers that another controller leaves to this one. */
+  takeOver(): void;
   /** Models that its workers could run, or one of them. Rejects if unknown. */
   list(name: string | null): Promise<ModelList>;
   /** Resolves with the model and its index when every worker has it. Rejects with a coded error. */

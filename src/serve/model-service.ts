@@ -32,6 +32,8 @@ import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnload
 
 /** Time that a request for the index waits for a look at the disk, which profiling of a model may delay. */
 const LOOK_NS = NS_PER_S;
+/** Time that inferences wait for the workers of a controller that ends. */
+const TAKE_OVER_NS = 2 * NS_PER_S;
 /** Time for frontends to learn of a change, during which a replaced model still takes requests. */
 const LINGER_MS = 250;
 /** Models under way at a start: workers use as many threads as they have cores. */
@@ -76,6 +78,8 @@ export class ModelService implements WatchedService {
   private isClosed = false;
   /** Look at the disk requested by clients; null: none in progress. */
   private looking: Promise<void> | null = null;
+  /** Takeover from another controller; null: none in progress. */
+  private takingOver: Promise<void> | null = null;
   /** Reason why the repository cannot be read during a start that waits for it; '' if it can. */
   private lacks = '';
   /** Failure to list the models that was logged last; '' after a success. */
@@ -173,6 +177,15 @@ export class ModelService implements WatchedService {
         }),
       );
     });
+  }
+
+  takeOver(): Promise<void> {
+    this.takingOver ??= this.untilReady().finally(() => {
+      this.takingOver = null;
+      this.replace();
+    });
+    this.there.host.takeOver();
+    return this.takingOver;
   }
 
   async look(): Promise<void> {
@@ -620,8 +633,21 @@ export class ModelService implements WatchedService {
     this.timers.push(timer.unref());
   }
 
+  private async untilReady(): Promise<void> {
+    const ready = new Promise<void>((resolve) => {
+      const unwatch = this.watch(() => {
+        const { notReady, takesOver = false } = this.build();
+        if (notReady !== null || takesOver) return;
+        unwatch();
+        resolve();
+      });
+    });
+    await within(this.time, ready, TAKE_OVER_NS);
+  }
+
   private replace(): void {
-    this.state = this.build();
+    const state = this.build();
+    this.state = this.takingOver === null ? state : { ...state, notReady: null, takesOver: true };
     this.there.statistics.listed(this.state.entries);
     for (const changed of this.watchers) changed();
   }
@@ -629,9 +655,9 @@ export class ModelService implements WatchedService {
   private build(): ServiceState {
     const { service, host } = this.there;
     const entries = this.table.entries(this.labels);
-    const { notReady, takesRequests = false } = service.state;
+    const { notReady, takesRequests = false, takesOver = false } = service.state;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
-    if (notReady !== null) return { notReady, takesRequests, ...same };
+    if (notReady !== null || takesOver) return { notReady, takesRequests, takesOver, ...same };
     if (this.isStarting)
       return { notReady: `starting: ${this.lacks || progress(entries)}`, takesRequests: true, ...same };
     const isEmpty = entries.length === 0 && host.away.length > 0;

@@ -46,6 +46,7 @@ class Host implements ModelHost, SchedulingService {
   ) {}
 
   untilUp = () => Promise.resolve();
+  takeOver = () => {};
   infer = () => {};
   watch = () => () => {};
   nowNs = () => this.time.nowNs;

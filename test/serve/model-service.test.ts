@@ -32,6 +32,8 @@ class FakeHost implements ModelHost, SchedulingService {
 
   untilUp = () => Promise.resolve();
 
+  takeOver(): void {}
+
   list(name: string | null): Promise<ModelList> {
     return this.source.list(name);
   }

@@ -30,6 +30,7 @@ class Started implements ModelHost, SchedulingService {
   }
 
   untilUp = () => Promise.resolve();
+  takeOver = () => {};
   addModel = () => Promise.reject(new Error('all are there'));
   retireModel = () => Promise.resolve();
   infer = () => {};

@@ -22,6 +22,8 @@ class LosesItsWorker implements ModelHost, SchedulingService {
     private readonly isNoticed: boolean,
   ) {}
 
+  takeOver(): void {}
+
   untilUp(): Promise<void> {
     return new Promise((resolve) => {
       this.comesUp = () => {

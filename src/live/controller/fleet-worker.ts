@@ -48,6 +48,8 @@ export class FleetWorker {
   reported: WorkerState | null = null;
   /** Its driver; not reported by the local one. */
   drivenBy: Driving = 'none';
+  /** True if another controller drives it, and leaves it to this one. */
+  isYielded = false;
   /** Reason why it is not used although it could be reached, for people; empty: none known. */
   problem = '';
   /** Number of GPUs that it waits for room for; Infinity: it does not fit the cluster. */

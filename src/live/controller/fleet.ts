@@ -28,6 +28,8 @@ export interface FleetEvents {
   results(results: readonly ResultMessage[]): void;
   /** True when another controller drives the workers; false when it no longer does. */
   standsBy(isIt: boolean): void;
+  /** `mayTakeOver` has changed. */
+  yielded(): void;
   /** Reports a model that a worker has from an earlier controller. Returns true if it stays. */
   modelFound(index: number, model: ServedModel): boolean;
   /** Reports a worker that is up, refused or down; `asAsked`: it was asked to shut down. */
@@ -54,6 +56,8 @@ export class Fleet {
   models: FleetModels;
   /** True if another controller drives the workers. */
   isStandby = false;
+  /** True if that controller leaves all of them to this one. */
+  mayTakeOver = false;
   /** True once a worker has been accepted. */
   private hasDriven = false;
   private events: FleetEvents | null = null;
@@ -236,6 +240,16 @@ export class Fleet {
     return this.recording.stop(this.links);
   }
 
+  /** Drives the workers until another controller asks for them. */
+  yield(): void {
+    for (const link of this.links) link.yield?.();
+  }
+
+  /** Asks for the workers if `mayTakeOver`. */
+  takeOver(): void {
+    for (const link of this.links) link.takeOver?.();
+  }
+
   async close(): Promise<void> {
     this.events = null;
     for (const worker of this.workers) worker.life++;
@@ -252,7 +266,7 @@ export class Fleet {
     worker.link.start(
       {
         met: (description) => this.met(worker, description),
-        driven: (by) => this.driven(worker, by),
+        driven: (by, yields = false) => this.driven(worker, by, yields),
         up: (description, state) => this.cameUp(worker, description, state),
         results: (results) => this.passOn(worker, results),
         down: (reason, gpu) => this.wentDown(worker, reason, gpu),
@@ -270,9 +284,10 @@ export class Fleet {
     if (this.admit(worker, description)) worker.description = description;
   }
 
-  private driven(worker: FleetWorker, by: Driving): void {
+  private driven(worker: FleetWorker, by: Driving, yields: boolean): void {
     if (!worker.isDialed) return;
     worker.drivenBy = by;
+    worker.isYielded = yields && by === 'another';
     this.changed();
   }
 
@@ -365,6 +380,12 @@ export class Fleet {
     const isOurs = this.workers.some(({ drivenBy }) => drivenBy === 'this');
     // Between two drivers there may be none for a moment, which is not a change.
     const isStandby = !isOurs && (isOthers || this.isStandby);
+    const mayTakeOver =
+      isOthers && this.workers.every(({ drivenBy, isYielded }) => isYielded || drivenBy === 'none');
+    if (mayTakeOver !== this.mayTakeOver) {
+      this.mayTakeOver = mayTakeOver;
+      this.events?.yielded();
+    }
     if (isStandby === this.isStandby) return;
     this.isStandby = isStandby;
     this.events?.standsBy(isStandby);

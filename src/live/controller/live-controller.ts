@@ -97,6 +97,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
       results: (results) => this.takeIn(results),
       standsBy: (isIt) => this.standBy(isIt),
+      yielded: () => this.served.setWorkers(fleet),
       modelFound: (index, model) => this.models.adopt(index, model),
       worker: (name, up, what, asAsked) => options.events.worker(name, up, what, asAsked),
       workerLeft: (name) => options.events.workerLeft(name),
@@ -167,13 +168,14 @@ export class LiveController implements SchedulingService, RequestKeeper {
   }
 
   /**
-   * Reports not ready from now on, and serves for `noticeNs`; then refuses requests until all are answered, or for
-   * `timeoutNs`. `began`: called with the number waiting.
+   * Reports not ready from now on, and serves for `noticeNs`, or until another controller asks for the workers; then
+   * refuses requests until all are answered, or for `timeoutNs`. `began`: called with the number waiting.
    */
   async drain(timeoutNs: number, noticeNs = 0, began: (requests: number) => void = () => {}): Promise<void> {
     const { time } = this.options.clock;
     if (noticeNs > 0) {
       this.served.announceEnd();
+      this.options.fleet.yield();
       await pause(time, noticeNs / NS_PER_MS);
     }
     this.served.beginEnd();

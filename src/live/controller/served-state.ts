@@ -14,18 +14,21 @@ export class ServedState {
   constructor(
     models: readonly ServedModel[],
     private notReady: string | null = NO_WORKER,
+    private mayTakeOver = false,
   ) {
     this.models = new Map(models.entries());
     this.current = this.build();
   }
 
-  setWorkers({ gpusUp, isStandby }: Pick<Fleet, 'gpusUp' | 'isStandby'>): void {
-    this.setNotReady(gpusUp > 0 ? null : isStandby ? STANDS_BY : NO_WORKER);
+  setWorkers({ gpusUp, isStandby, mayTakeOver }: Pick<Fleet, 'gpusUp' | 'isStandby' | 'mayTakeOver'>): void {
+    this.setNotReady(gpusUp > 0 ? null : isStandby ? STANDS_BY : NO_WORKER, mayTakeOver);
   }
 
-  setNotReady(notReady: string | null): void {
-    if (notReady === this.notReady) return;
+  /** `mayTakeOver`: the next inference makes it ready. */
+  setNotReady(notReady: string | null, mayTakeOver = false): void {
+    if (notReady === this.notReady && mayTakeOver === this.mayTakeOver) return;
     this.notReady = notReady;
+    this.mayTakeOver = mayTakeOver;
     this.replace();
   }
 
@@ -71,9 +74,9 @@ export class ServedState {
       const isDefault = defaults.get(name) === index;
       return { name, version: model.version, isDefault, state: 'ready', reason: '', index, model };
     });
-    const { notReady, end } = this;
-    if (end === 'begun') return { notReady: DRAINING, entries };
-    if (end === 'announced' && notReady === null) return { notReady: DRAINING, takesRequests: true, entries };
-    return { notReady, entries };
+    const { notReady, mayTakeOver, end } = this;
+    if (end !== 'none')
+      return { notReady: DRAINING, takesRequests: end === 'announced' && notReady === null, entries };
+    return mayTakeOver ? { notReady: null, takesOver: true, entries } : { notReady, entries };
   }
 }

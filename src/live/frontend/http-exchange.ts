@@ -16,7 +16,9 @@ const COPIED_BYTES = 16 * 1024;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
 /** Errors that are likely to be gone a second later. */
-const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
+const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set([
+  ...(['overBudget', 'tooBusy', 'standby', 'notReady'] as const),
+]);
 
 /** After these the rest of a body is not read as one. */
 const LAST: ReadonlySet<ApiErrorKind> = new Set(['unauthenticated', 'tooLarge', 'tooSlow'] as const);
@@ -32,9 +34,8 @@ export class HttpSite extends Site {
     this.origins = new Origins(settings.cors, settings.token !== null);
   }
 
-  /** Answers say that the connection ends with them. */
-  get endsConnections(): boolean {
-    return this.isClosing || this.service.state.notReady === DRAINING;
+  get isDraining(): boolean {
+    return this.service.state.notReady === DRAINING;
   }
 }
 
@@ -43,16 +44,25 @@ export class HttpConnection {
   private readonly exchanges = new Set<HttpExchange>();
   /** Bytes that are no request came: said when all before was answered. */
   private problem: ApiError | null = null;
+  /** True if its client has been sent elsewhere before, and came back: it stays until the server closes. */
+  private readonly isBack: boolean;
 
   constructor(
+    private readonly site: HttpSite,
     private readonly socket: Socket,
     readonly account: Account,
   ) {
+    this.isBack = site.isDraining;
     // After CONNECT, Node's listener is gone.
     socket.on('error', () => {});
     socket.once('close', () => {
       for (const exchange of this.exchanges) exchange.end();
     });
+  }
+
+  /** True if its answers say that it ends with them. */
+  get ends(): boolean {
+    return this.site.isClosing || (this.site.isDraining && !this.isBack);
   }
 
   get address(): string {
@@ -257,12 +267,12 @@ export class HttpExchange {
 
   /** Writes status and headers; null: the client is gone, or they were sent. */
   private sendHead(status: number, headers: string[], bytes: number): ServerResponse | null {
-    const { response, site, trace } = this;
+    const { connection, response, site, trace } = this;
     if (this.isGone || response.headersSent) return null;
     headers.push('content-length', String(bytes));
     if (site.origins.isOn) headers.push(...site.origins.headersFor(this.header.origin));
     if (trace !== null) headers.push('traceparent', trace);
-    if (site.endsConnections) headers.push('connection', 'close');
+    if (connection.ends) headers.push('connection', 'close');
     return response.writeHead(status, headers);
   }
 

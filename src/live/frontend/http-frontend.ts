@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { KIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceService } from '../service.js';
@@ -71,7 +71,7 @@ export async function openHttpFrontend(
   server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
     // It may have been turned away.
     if (!socket.writable) return;
-    connections.set(socket, new HttpConnection(socket, site.accountOf(socket)));
+    connections.set(socket, new HttpConnection(site, socket, site.accountOf(socket)));
     socket.once('close', () => connections.delete(socket));
   });
   const take = (asksFirst: boolean) => (request: IncomingMessage, response: ServerResponse) => {
@@ -100,17 +100,16 @@ export async function openHttpFrontend(
 
   async function close(graceful: boolean): Promise<void> {
     site.isClosing = true;
+    // Connections that it has taken are still used for a moment: the HTTP server's own `close` would reset them.
+    const closed = new Promise<unknown>((resolve) => NetServer.prototype.close.call(server, resolve));
     if (graceful && connections.size > 0) await new Promise((resolve) => setTimeout(resolve, LAST_CALL_MS));
-    await new Promise<void>((resolve) => {
-      const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
-      // Idle connections end now, the others with their last answer.
-      server.close(() => {
-        clearTimeout(giveUp);
-        resolve();
-      });
-      for (const connection of connections.values()) connection.destroySilent();
-      if (!graceful) server.closeAllConnections();
-    });
+    const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+    // Idle connections end now, the others with their last answer.
+    server.close();
+    for (const connection of connections.values()) connection.destroySilent();
+    if (!graceful) server.closeAllConnections();
+    await closed;
+    clearTimeout(giveUp);
     await site.codec.close();
   }
 }
@@ -223,7 +222,11 @@ function dispatch(exchange: HttpExchange): unknown {
   const reply = (value: unknown) => {
     if (value !== undefined) exchange.sendJson(200, JSON.stringify(value));
   };
-  const value = found.handle(exchange, decoded(name), decoded(version));
+  const handle = () => found.handle(exchange, decoded(name), decoded(version));
+  const value =
+    exchange.isInfer && site.service.state.takesOver === true
+      ? site.service.takeOver().then(handle)
+      : handle();
   return value instanceof Promise ? value.then(reply) : reply(value);
 }
 

@@ -89,8 +89,8 @@ export class Catalog {
     if (this.service.state.notReady === STANDS_BY) this.checkServerReady();
     const versions = this.byName().get(name);
     if (versions === undefined) {
-      // Before the repository was read nothing is known.
-      if (this.service.state.takesRequests === true) this.checkServerReady();
+      // Until it is ready it does not know all.
+      this.checkServerReady();
       throw new ApiError('unknown', `Request for unknown model: ${shown(name)} is not found`);
     }
     const asked = versions.find(isVersion(version));
@@ -125,7 +125,8 @@ export class Catalog {
 
   /** Throws an `ApiError` while the server as a whole takes no requests. */
   checkServerReady(): void {
-    const { notReady } = this.service.state;
+    const { takesOver = false } = this.service.state;
+    const notReady = takesOver ? STANDS_BY : this.service.state.notReady;
     if (notReady !== null)
       throw new ApiError(notReady === STANDS_BY ? 'standby' : 'notReady', serverNotReady(notReady));
   }

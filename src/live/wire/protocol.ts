@@ -8,7 +8,7 @@ import { COUNT, DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE }
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 12;
+export const PROTOCOL_VERSION = 13;
 
 /** Default limit on messages of either side: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -84,6 +84,8 @@ const TERM = INT.nonnegative().max(MOST_TERM);
 const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
   /** Asks for the lease. */
   z.object({ body: z.literal('take'), term: TERM.positive() }),
+  /** The driver goes on until another controller asks for the lease, and then lets that have it. */
+  z.object({ body: z.literal('yield') }),
   /** Time of the controller's clock, which comes back as it is. */
   z.object({ body: z.literal('ping'), sentNs: NS }),
   z.object({ body: z.literal('actions'), actions: listOf(ACTION) }),
@@ -93,7 +95,7 @@ const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
 export type ControllerMessage = z.infer<typeof CONTROLLER_MESSAGE>;
 
 /** Term of the driver, or of the last one while there is none; 0: there never was one. Its name; empty: none. */
-const LEASE = { term: TERM, controller: TEXT };
+const LEASE = { term: TERM, controller: TEXT, yields: z.boolean().optional() };
 
 /** Runs of operators in a message: about 100 KB, so that results in between do not wait long. */
 export const MOST_OF_TABLE = 2000;
@@ -146,6 +148,8 @@ export type Welcome = Extract<WorkerMessage, { readonly body: 'welcome' }>;
 export interface LeaseState {
   readonly term: number;
   readonly controller: string;
+  /** True if it leaves the lease to any that asks. Absent: it does not. */
+  readonly yields?: boolean | undefined;
 }
 
 /** True if `one` may take a lease from its driver `other`: by the higher term, or the later name on a tie. */

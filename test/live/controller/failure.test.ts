@@ -325,7 +325,7 @@ describe('closing', () => {
       expect(run.outcomes).toEqual(['ok']);
       await run.pass(400);
       await draining;
-      expect(run.controller.state.takesRequests).toBe(undefined);
+      expect(run.controller.state.takesRequests).toBe(false);
       expect(run.controller.state.notReady).toBe('draining');
     });
   });

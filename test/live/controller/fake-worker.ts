@@ -170,9 +170,9 @@ export class FakeWorker implements WorkerLink {
   }
 
   /** Another controller may drive it, or none; as a worker across a network says it. */
-  driven(by: Driving): void {
+  driven(by: Driving, yields = false): void {
     this.events?.met(this.described);
-    this.events?.driven(by);
+    this.events?.driven(by, yields);
   }
 
   down(reason = 'was killed', only: number | null = null): void {

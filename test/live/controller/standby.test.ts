@@ -42,6 +42,25 @@ describe('a controller that stands by', () => {
     });
   });
 
+  it('is ready to take over while the driver of all workers yields them', async () => {
+    const [a, b] = workers('a', 'b');
+    for (const worker of [a, b]) {
+      const start = worker.start.bind(worker);
+      worker.start = (events, nowNs) => {
+        start(events, nowNs);
+        worker.driven('another');
+      };
+    }
+    await withController({ workers: [a, b] }, async (run) => {
+      a.driven('another', true);
+      expect(run.controller.state).toMatchObject({ notReady: STANDS_BY });
+      b.driven('another', true);
+      expect(run.controller.state).toMatchObject({ notReady: null, takesOver: true });
+      a.driven('another');
+      expect(run.controller.state).toMatchObject({ notReady: STANDS_BY });
+    });
+  });
+
   it('sends what waits for an answer elsewhere', async () => {
     const worker = new FakeWorker('a');
     worker.executing = false;

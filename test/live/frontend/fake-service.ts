@@ -9,6 +9,7 @@ import {
   type ModelStatistics,
   ServiceError,
   type ServiceState,
+  STANDS_BY,
   type WatchedService,
 } from '../../../src/live/service.js';
 
@@ -19,6 +20,7 @@ export class FakeService implements WatchedService {
   answer: ((request: InferenceRequest, nth: number) => InferenceAnswer) | null = echo;
   /** Part of the state, where a test says so. */
   howLoaded: string | undefined;
+  takeovers = 0;
   private readonly served: ServedState;
   private readonly unloaded = new Set<string>();
   private readonly watchers = new Set<() => void>();
@@ -30,6 +32,16 @@ export class FakeService implements WatchedService {
 
   set notReady(reason: string | null) {
     this.served.setNotReady(reason);
+  }
+
+  /** Leaves it the workers of another controller. */
+  yielded(): void {
+    this.served.setNotReady(STANDS_BY, true);
+  }
+
+  async takeOver(): Promise<void> {
+    this.takeovers++;
+    this.served.setNotReady(null);
   }
 
   get state(): ServiceState {

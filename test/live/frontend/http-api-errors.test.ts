@@ -69,7 +69,7 @@ describe('what became of a request', () => {
     [failure(OUTCOME_TIMEOUT, 0, 'no worker is up'), 504, `${over}: no worker is up`],
     [failure(OUTCOME_TIMEOUT, Number.POSITIVE_INFINITY, 'late'), 504, `${over}: late`],
     [failure(OUTCOME_ERROR, 0, 'out of memory'), 500, 'out of memory'],
-    [failure(OUTCOME_ERROR, 0, WORKER_LOST), 503, WORKER_LOST],
+    [failure(OUTCOME_ERROR, 0, WORKER_LOST), 503, WORKER_LOST, undefined, '1'],
   ])(
     '%j: status %i',
     async (answer, code, error, predicted: number | null | undefined = undefined, retry = '') => {
@@ -84,7 +84,10 @@ describe('what became of a request', () => {
   it('503 while the service is not ready', async () => {
     const { http, service } = await mlp();
     service.notReady = 'draining';
-    expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).status).toBe(503);
+    for (const model of ['mlp', 'unknown']) {
+      const { status, headers } = await http.post(`/v2/models/${model}/infer`, { inputs: [X] });
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    }
     expect(service.requests).toEqual([]);
   });
 

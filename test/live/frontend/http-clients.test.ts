@@ -1,5 +1,6 @@
+import { Agent, get } from 'node:http';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
 import { bytesOfTexts } from '../../../src/live/texts.js';
 import { echoModel, FakeService } from './fake-service.js';
@@ -472,13 +473,37 @@ describe('a trace', () => {
 });
 
 describe('a draining server', () => {
-  it('ends connections with its answers', async () => {
-    const { http, service } = await mlp();
-    expect((await http.get('/v2/health/live')).headers.get('connection')).toBe('keep-alive');
+  it('sends each client away once, keeps the connections of those that come back, and resets none', async () => {
+    const { port, service, frontend } = await mlp();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const ask = () =>
+      new Promise<string | undefined>((resolve, reject) => {
+        const request = get({ agent, port, path: '/v2/health/live' }, (response) => {
+          response.resume().on('end', () => resolve(response.headers.connection));
+        });
+        request.on('error', reject);
+      });
+    expect(await ask()).toBe('keep-alive');
     service.notReady = 'draining';
-    expect((await http.get('/v2/health/live')).headers.get('connection')).toBe('close');
-    const { status, headers } = await http.post(INFER, { inputs: [X] });
-    expect([status, headers.get('connection')]).toEqual([503, 'close']);
+    expect(await ask()).toBe('close');
+    expect(await ask()).toBe('keep-alive');
+    const closed = frontend.close(true);
+    expect(await ask()).toBe('close');
+    await closed;
+    await expect(ask()).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('a server that another leaves the workers to', () => {
+  it('takes over before the first inference', async () => {
+    const { http, service } = await mlp();
+    service.yielded();
+    expect((await http.get('/v2/health/ready')).status).toBe(200);
+    expect((await http.get('/v2/models/unknown')).status).toBe(503);
+    expect(service.takeovers).toBe(0);
+    expect((await http.post(INFER, { inputs: [X] })).status).toBe(200);
+    expect(service.takeovers).toBe(1);
   });
 });
 

@@ -38,6 +38,8 @@ export class Election<Link> {
   private changedMs = 0;
   /** Time at which the first worker was reached. */
   private firstMs: number | null = null;
+  /** True if it also asks for leases that their drivers yield. */
+  takesOver = false;
 
   constructor(private readonly candidacy: Candidacy) {}
 
@@ -57,8 +59,10 @@ export class Election<Link> {
     if (!this.leases.has(link)) return;
     const isOurs = this.isOurs(lease) && (this.asked.has(link) || this.granted.has(link));
     if (!this.isOutdated(link, lease)) this.asked.delete(link);
-    if (isOurs) this.granted.add(link);
-    else this.granted.delete(link);
+    if (isOurs) {
+      this.granted.add(link);
+      this.takesOver = false;
+    } else this.granted.delete(link);
     if (lease !== null) this.firstMs ??= nowMs;
     if (lease !== null || this.leases.get(link) !== null) this.changedMs = nowMs;
     this.leases.set(link, lease);
@@ -99,7 +103,7 @@ export class Election<Link> {
 
   /** A lease that a broken connection of our own still seems to hold is ours to take. */
   private isFree(lease: LeaseState): boolean {
-    return lease.controller === '' || this.isOurs(lease);
+    return lease.controller === '' || this.isOurs(lease) || (this.takesOver && lease.yields === true);
   }
 
   private isOurs(lease: LeaseState | null): boolean {

@@ -100,6 +100,14 @@ export class RemoteLink extends MachineLink {
     connection.call.write({ body: 'take', term });
   }
 
+  yield(): void {
+    if (this.connection?.hasLease) this.connection.call.write({ body: 'yield' });
+  }
+
+  takeOver(): void {
+    this.links.takeOver();
+  }
+
   /** Sets the trusted authority for later connections. Throws `E_TLS` for an unusable one. */
   renew(tls: ClientTls): void {
     clientCredentials(tls);
@@ -181,7 +189,7 @@ export class RemoteLink extends MachineLink {
     // It names the same controller as long as another stream of ours seems to exist.
     connection.hasLease = connection.hasAsked && lease.controller === this.links.controller;
     this.links.leaseIs(this, lease);
-    this.events?.driven(this.driving(lease));
+    this.events?.driven(this.driving(lease), lease.yields);
     this.driveIfMay(connection);
   }
 

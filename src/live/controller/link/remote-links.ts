@@ -77,6 +77,12 @@ export class RemoteLinks {
     this.choose();
   }
 
+  /** Asks for the leases that their driver yields. */
+  takeOver(): void {
+    this.election.takesOver = true;
+    this.choose();
+  }
+
   /** Sets the trusted authority for later connections of all links. Throws `E_TLS` for an unusable one. */
   renew(tls: ClientTls): void {
     for (const link of this.open) link.renew(tls);

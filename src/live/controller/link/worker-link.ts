@@ -22,8 +22,8 @@ export type Driving = 'none' | 'this' | 'another';
 export interface WorkerEvents {
   /** The worker can be reached and has described itself; another controller may drive it. Only for remote workers. */
   met(description: WorkerDescription): void;
-  /** The worker's driver has changed. Only for remote workers. */
-  driven(by: Driving): void;
+  /** The worker's driver has changed; `yields`: it leaves the worker to any that asks. Only for remote workers. */
+  driven(by: Driving, yields?: boolean): void;
   /** This controller drives the worker, which is idle and takes actions. Also after each reconnection. */
   up(description: WorkerDescription, state: WorkerState): void;
   /** Times are the controller's. Actions sent before the last `up` are never answered. */
@@ -62,6 +62,10 @@ export interface WorkerLink {
   startRecording(): void;
   /** Recorded operators, by the controller's clock; none unless it is up. Rejects with the reason if they are lost. */
   stopRecording(): Promise<OperatorRuns>;
+  /** Drives on until another controller asks for the worker. Absent: there is no other. */
+  yield?(): void;
+  /** Asks for all workers of a driver that yields them. Absent: there is no other. */
+  takeOver?(): void;
   /** Resolves when the worker was notified; no event comes afterwards. */
   close(): Promise<void>;
 }

@@ -64,6 +64,7 @@ export class GrpcInfer {
     try {
       const message = readInferMessage(bytes);
       id = message.id;
+      if (service.state.takesOver === true) await service.takeOver();
       const entry = catalog.find(message.model_name, message.model_version);
       label = entry.label ?? 0;
       model = catalog.ready(entry);

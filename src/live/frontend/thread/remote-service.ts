@@ -56,7 +56,7 @@ type PackedAnswers = Packed<
 >;
 
 /** Calls of a frontend to the service other than inference. */
-type ServiceMethod = 'load' | 'unload' | 'look' | 'statistics';
+type ServiceMethod = 'load' | 'unload' | 'takeOver' | 'look' | 'statistics';
 
 /** From a frontend to the service. */
 type ToService =
@@ -179,6 +179,10 @@ export class RemoteService implements InferenceService, RequestKeeper {
 
   async unload(name: string): Promise<void> {
     await this.call('unload', name);
+  }
+
+  async takeOver(): Promise<void> {
+    await this.call('takeOver');
   }
 
   async look(): Promise<void> {

@@ -16,12 +16,14 @@ export class MachineEndpoint {
   private readonly candidates = new Set<Driver>();
   private driver: Driver | null = null;
   private term = 0;
+  private yields = false;
   private quiescing: Promise<unknown> = Promise.resolve();
 
   constructor(readonly machine: Machine) {}
 
   get lease(): LeaseState {
-    return { term: this.term, controller: this.driver?.controller ?? '' };
+    const { term, driver, yields } = this;
+    return { term, controller: driver?.controller ?? '', ...(yields ? { yields } : {}) };
   }
 
   isDriver(candidate: Driver): boolean {
@@ -32,12 +34,21 @@ export class MachineEndpoint {
     this.candidates.add(candidate);
   }
 
+  /** Lets the driver go on until another asks for the lease. */
+  yield(candidate: Driver): void {
+    if (this.driver !== candidate) return;
+    this.yields = true;
+    this.announce();
+  }
+
   /** True if it drives the machine from now on. */
   take(candidate: Driver, term: number): boolean {
-    const { driver } = this;
+    const { driver, yields } = this;
     if (driver === candidate) return true;
-    if (driver !== null && !mayReplace({ term, controller: candidate.controller }, this.lease)) return false;
+    const isFree = driver === null || yields;
+    if (!isFree && !mayReplace({ term, controller: candidate.controller }, this.lease)) return false;
     this.driver = candidate;
+    this.yields = false;
     this.term = term;
     driver?.deposed();
     this.announce();
@@ -50,6 +61,7 @@ export class MachineEndpoint {
     this.candidates.delete(candidate);
     if (this.driver !== candidate) return;
     this.driver = null;
+    this.yields = false;
     this.announce();
   }
 

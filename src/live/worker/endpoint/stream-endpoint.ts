@@ -130,6 +130,7 @@ export class StreamEndpoint implements Driver {
     if (message.body === 'ping') this.pong(message.sentNs);
     else if (message.body === 'take') this.take(message.term);
     else if (message.body === 'bye') this.hangUp();
+    else if (message.body === 'yield') this.options.endpoint.yield(this);
     else if (!this.drives) {
       const what = message.body === 'ask' ? message.question.what : message.body;
       this.end(status.INVALID_ARGUMENT, `${what} of a controller that does not drive this worker`);

@@ -56,6 +56,23 @@ describe('a controller that drives nothing', () => {
     expect(election.choose(1).takes).toEqual([0]);
   });
 
+  it('asks for leases that their driver yields only when it is to take over, and only that time', () => {
+    const election = electionOf(2, true);
+    const yielded = { ...leaseOf('other', 3), yields: true };
+    election.leaseIs(0, yielded, 0);
+    election.leaseIs(1, leaseOf('other', 3), 0);
+    election.takesOver = true;
+    expect(election.choose(0).takes).toEqual([]);
+    election.takesOver = false;
+    election.leaseIs(1, yielded, 0);
+    expect(election.choose(0).takes).toEqual([]);
+    election.takesOver = true;
+    expect(election.choose(0)).toEqual({ takes: [0, 1], term: 4, againMs: null });
+    for (const link of [0, 1]) election.leaseIs(link, leaseOf('me', 4), 1);
+    for (const link of [0, 1]) election.leaseIs(link, { ...leaseOf('other', 5), yields: true }, 2);
+    expect(election.choose(2).takes).toEqual([]);
+  });
+
   it('asks for no term that no worker would understand', () => {
     const election = electionOf(1);
     election.leaseIs(0, leaseOf('', MOST_TERM), 0);

@@ -69,6 +69,22 @@ describe('a lease', () => {
     expect(lease.isDriver(driver)).toBe(!isTaken);
   });
 
+  it('that its driver yields goes to who asks next, in any term, and is that one alone again', () => {
+    const { lease, listeners } = leaseWith('b', 'a', 'c');
+    const [driver, heir, late] = listeners;
+    lease.take(driver, 2);
+    lease.yield(heir);
+    expect(lease.take(heir, 1)).toBe(false);
+    lease.yield(driver);
+    expect(lease.lease).toEqual({ term: 2, controller: 'b', yields: true });
+    expect(lease.isDriver(driver)).toBe(true);
+    expect(driver.heard).not.toContain('deposed');
+    expect(lease.take(heir, 3)).toBe(true);
+    expect(driver.heard).toContain('deposed');
+    expect(lease.take(late, 2)).toBe(false);
+    expect(lease.lease).toEqual({ term: 3, controller: 'a' });
+  });
+
   it('goes to another stream of its driver, in any term', () => {
     const { lease, listeners } = leaseWith('a', 'a');
     const [broken, next] = listeners;
