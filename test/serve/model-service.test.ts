@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
@@ -85,7 +85,7 @@ function put(dir: string, name: string, version: number, weight: number): void {
 
 function open(dir: string, options: Partial<DeploymentOptions> = {}) {
   const said: string[] = [];
-  const prepare = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, budgetNs: 1e7 };
+  const prepare = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, measure: 'none' as const };
   const source = new RepositorySource({ dir, precision: 'fp32', options: prepare }, (what) =>
     said.push(what),
   );
@@ -551,6 +551,29 @@ describe('model control', () => {
     await until(() => states(service).join() === 'a/3 ready');
     await until(() => host.slots.filter((slot) => slot !== null).length === 1);
     expect(host.mistakes).toEqual([]);
+  });
+
+  it('poll: follows a link that another tool swaps, without a moment in which a model is missing', async () => {
+    const dir = tempDir();
+    const current = join(dir, 'current');
+    const swapTo = (revision: string) => {
+      symlinkSync(revision, join(dir, 'next'));
+      renameSync(join(dir, 'next'), current);
+    };
+    put(join(dir, 'revision-1'), 'a', 1, 2);
+    swapTo('revision-1');
+    const { service, warned, unloaded } = open(current, { control: 'poll', pollNs: 5e7 });
+    await service.start();
+    const seen = new Set<string>();
+    service.watch(() => seen.add(String(states(service))));
+    put(join(dir, 'revision-2'), 'a', 1, 3);
+    put(join(dir, 'revision-2'), 'b', 1, 4);
+    swapTo('revision-2');
+    rmSync(join(dir, 'revision-1'), { recursive: true });
+    await until(() => unloaded.length > 0 && String(states(service)) === 'a/1 ready,b/1 ready');
+    expect(unloaded).toEqual(['a/1: newer files of it are served instead']);
+    expect([...seen].filter((one) => !one.includes('a/1 ready'))).toEqual([]);
+    expect(warned).toEqual([]);
   });
 
   it('poll: waits for a repository that is not there yet, and says what it waits for once', async () => {

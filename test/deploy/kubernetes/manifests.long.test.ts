@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../../src/base/units.js';
@@ -134,7 +134,8 @@ describe('containers', () => {
       .map((workload) => podOf(workload).containers[0])
       .filter(({ image }) => image === 'escapement');
     expect(own).toHaveLength(4);
-    for (const container of own) await argumentsOf(container);
+    const [runtime] = objectsIn(readFileSync(join(ROOT, 'deploy/kserve/runtime.yaml'), 'utf8'));
+    for (const container of [...own, runtime.spec.containers[0]]) await argumentsOf(container);
     const { device, gpus } = await argsOf('StatefulSet', 'escapement-worker');
     const { limits } = podOf(named('StatefulSet', 'escapement-worker')).containers[0].resources;
     expect([device, String(gpus)]).toEqual(['cuda', limits['nvidia.com/gpu']]);

@@ -55,7 +55,7 @@ it('has a reason on one line, without a stack, when a model fails as it is measu
 });
 
 function sourceOf(dir: string): RepositorySource {
-  const options = { device: CPU, pageBytes: 1_000_000, cacheDir: null, budgetNs: 1 };
+  const options = { device: CPU, pageBytes: 1_000_000, cacheDir: null, measure: 'none' as const };
   return new RepositorySource({ dir, precision: 'fp32', options }, () => {});
 }
 
