@@ -67,7 +67,7 @@ export async function calibrate(source: LiveSource, simulatedDir: string): Promi
   const experiment = await experimentWith([]);
   const fromNs = before.windows[0].beginSeconds * NS_PER_S;
   const compared = { run: before, dir: simulatedDir, experiment, fromNs };
-  const simulated = measureRun(runLogs(simulatedDir, before), experiment, fromNs);
+  const simulated = measureRun(runLogs(simulatedDir, before).actions, experiment, fromNs);
   const live =
     'dir' in source
       ? recordOfRun(source.dir, compared)

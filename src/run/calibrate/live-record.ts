@@ -8,7 +8,7 @@ import type { Outcome, RequestTable } from '../../core/request.js';
 import { OUTCOME_OK } from '../../core/request.js';
 import { replayJournal } from '../../live/journal/replay.js';
 import { runLogs } from '../../record/flight/run-logs.js';
-import { LOGGED_INFER, LOGGED_LOAD, type LoggedAction } from '../../record/flight/run-rows.js';
+import { LOGGED_INFER, LOGGED_LOAD } from '../../record/flight/run-rows.js';
 import { latencyMs } from '../../record/latency.js';
 import { PartTally } from '../../record/part-tally.js';
 import type { RequestFigures, RunResult } from '../../record/results.js';
@@ -16,7 +16,7 @@ import { compareRuns } from '../../report/compare/compare.js';
 import { runNames } from '../../report/compare/named-run.js';
 import { loadRun } from '../../report/load.js';
 import { plural } from '../../text/words.js';
-import { type Measured, measureRun } from './measure.js';
+import { type Measured, type MeasuredAction, measureRun } from './measure.js';
 
 /** Figures of all requests or those of a model; null: nothing to measure. */
 export interface Figures {
@@ -69,7 +69,7 @@ export function recordOfRun(dir: string, { run: other, dir: otherDir, experiment
   const names = runNames([dir, otherDir]);
   return {
     figures: figuresOf(run),
-    measured: measureRun(runLogs(dir, run), experiment, run.windows[0].beginSeconds * NS_PER_S),
+    measured: measureRun(runLogs(dir, run).actions, experiment, run.windows[0].beginSeconds * NS_PER_S),
     warnings: compareRuns([run, other].map((one, i) => ({ name: names[i]!, run: one }))).warnings,
   };
 }
@@ -78,7 +78,7 @@ export function recordOfRun(dir: string, { run: other, dir: otherDir, experiment
 export async function recordOfJournal(path: string, { experiment, fromNs }: Compared): Promise<LiveRecord> {
   const ids = new Map(experiment.models.map(({ name }, id) => [name, id]));
   const tally = new PartTally(experiment.models.length);
-  const actions: LoggedAction[] = [];
+  const actions: MeasuredAction[] = [];
   const unknown = new Set<string>();
   let cluster!: Cluster;
   /** A server may have waited long for its first request, from which on the warm-up counts. */
@@ -133,42 +133,19 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
       ['', figures(tally.total(), 0)],
       ...experiment.models.map(({ name }, id) => [name, figures(tally, id)] as const),
     ]),
-    measured: measureRun({ actions: (visit) => actions.forEach(visit) }, experiment, begunNs),
+    measured: measureRun((visit) => actions.forEach(visit), experiment, begunNs),
     warnings: unknown.size === 0 ? [] : [`not simulated, and left out: ${[...unknown].join(', ')}`],
   };
 }
 
-function logged(action: Action, model: number, { models }: Cluster, handledNs: number): LoggedAction {
-  const {
-    id,
-    kind,
-    status,
-    gpu,
-    batchSize,
-    sentNs,
-    earliestNs,
-    latestNs,
-    expectedDurationNs,
-    expectedEndNs,
-  } = action;
-  const paddedLength = kind === INFER ? models[action.model]!.lengths?.[action.bucket] : undefined;
+/** An action in a journal, as logs have it. */
+function logged(action: Action, model: number, { models }: Cluster, handledNs: number): MeasuredAction {
+  const { kind, status, gpu, batchSize, bucket, sentNs, earliestNs, beginNs, endNs } = action;
+  const paddedLength = kind === INFER ? models[action.model]!.lengths?.[bucket] : undefined;
+  const type = kind === INFER ? LOGGED_INFER : kind === LOAD ? LOGGED_LOAD : 0;
   return {
-    ...{
-      id,
-      status,
-      gpu,
-      model,
-      batchSize,
-      sentNs,
-      earliestNs,
-      expectedDurationNs,
-      expectedEndNs,
-      handledNs,
-    },
-    type: kind === INFER ? LOGGED_INFER : kind === LOAD ? LOGGED_LOAD : 0,
-    latestNs: Number.isFinite(latestNs) ? latestNs : null,
+    ...{ type, status, gpu, model, batchSize, sentNs, earliestNs, beginNs, endNs, handledNs },
     ...(paddedLength !== undefined && { paddedLength }),
-    ...{ beginNs: action.beginNs, endNs: action.endNs },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Experiment } from '../../config/experiment.js';
 import { timesOfBucket } from '../../core/lengths.js';
 import { timesOn } from '../../core/model.js';
-import { LOGGED_INFER, LOGGED_LOAD, type LoggedAction, type RunRows } from '../../record/flight/run-rows.js';
+import { LOGGED_INFER, LOGGED_LOAD, type LoggedAction } from '../../record/flight/run-rows.js';
 
 /** Behavior of the machine in a run, as its log of actions shows it. Medians and quantiles: a hiccup changes none. */
 export interface Measured {
@@ -35,16 +35,27 @@ const ONE_SIGMA = 0.8413;
 const FAR_SIGMAS = 5;
 const FAR_SHARE = 0.5;
 
+/** An action of a run, as far as it is measured. */
+export type MeasuredAction = Pick<
+  LoggedAction,
+  | ('type' | 'status' | 'gpu' | 'model' | 'batchSize' | 'paddedLength')
+  | ('sentNs' | 'earliestNs' | 'beginNs' | 'endNs' | 'handledNs')
+>;
+
 /** Measures the actions of a run of an experiment from `fromNs` on. */
-export function measureRun(rows: Pick<RunRows, 'actions'>, experiment: Experiment, fromNs: number): Measured {
+export function measureRun(
+  actions: (visit: (action: MeasuredAction) => void) => void,
+  experiment: Experiment,
+  fromNs: number,
+): Measured {
   const profiledNs = profiledBy(experiment);
   const { oneLane } = experiment.cluster;
   /** By model, and within it by kind of GPU, batch size and length. */
   const ratios = experiment.models.map(() => new Map<string, number[]>());
   /** By model: time of its requests in INFERs, and by the profile. */
   const times = experiment.models.map(() => ({ took: 0, profiled: 0 }));
-  const lanes: LoggedAction[][] = [];
-  rows.actions((action) => {
+  const lanes: MeasuredAction[][] = [];
+  actions((action) => {
     const { type, status, gpu, model, sentNs } = action;
     if (status !== 0 || sentNs < fromNs || (type !== LOGGED_INFER && !(oneLane && type === LOGGED_LOAD)))
       return;
@@ -82,7 +93,7 @@ export function measureRun(rows: Pick<RunRows, 'actions'>, experiment: Experimen
 /** Profiled duration of an INFER, and a key that INFERs with the same have in common. */
 function profiledBy({ models, cluster: { kinds } }: Experiment) {
   const kindOf = kinds.flatMap(({ gpus }, kind) => new Array<number>(gpus).fill(kind));
-  return ({ gpu, model, batchSize, paddedLength = 0 }: LoggedAction) => {
+  return ({ gpu, model, batchSize, paddedLength = 0 }: MeasuredAction) => {
     const spec = models[model]!;
     const kind = kindOf[gpu] ?? 0;
     const bucket = Math.max(0, spec.lengths?.indexOf(paddedLength) ?? 0);
@@ -104,7 +115,7 @@ function spreadOf(around: number[]): Pick<Measured, 'spread' | 'stragglers' | 's
  * result came, besides its duration; one that waited long began an overhead after the lane was free. The random part is
  * taken as exponentially distributed: its quantiles are the mean times a logarithm.
  */
-function delaysOf(lanes: readonly LoggedAction[][]): Pick<Measured, 'delayNs' | 'jitterNs' | 'overheadNs'> {
+function delaysOf(lanes: readonly MeasuredAction[][]): Pick<Measured, 'delayNs' | 'jitterNs' | 'overheadNs'> {
   const back: number[] = [];
   const there: number[] = [];
   const waited: { readonly forNs: number; readonly gapNs: number }[] = [];

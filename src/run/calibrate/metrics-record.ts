@@ -40,11 +40,11 @@ export function recordOfMetrics(
       )
       .reduce((total, { value }) => total + value, 0);
   const scale = new Map<string, { factor: number; mean: number; infers: number }>();
-  for (const { name: model, batchSizes, execNs, lengths } of models) {
+  for (const { name: model, batchSizes, execNs, lengths, otherKinds } of models) {
     const infers = sum('escapement_batch_size_count', { model });
     const ofSimulated = simulated.scale.get(model);
-    // One profile for each length, of which metrics do not tell.
-    if (infers === 0 || ofSimulated === undefined || lengths !== undefined) continue;
+    // Metrics tell neither the lengths nor the GPUs of INFERs.
+    if (infers === 0 || ofSimulated === undefined || (lengths ?? otherKinds) !== undefined) continue;
     let [requests, profiledNs, upTo] = [0, 0, 0];
     for (const [bound, count] of bucketsOf(
       counted,
