@@ -4,7 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { writeYaml } from '../../base/files/yaml-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import type { Profile } from '../../config/profile.js';
-import { parseProfile } from '../../config/read-profile.js';
+import { parseProfile, profileSpread } from '../../config/read-profile.js';
 import { gpuKind } from '../names.js';
 import { type TraceContents, traceContents } from './trace-contents.js';
 
@@ -246,6 +246,9 @@ function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents
       ...(others.length > 0 && { profiles }),
     };
   });
+  const hasSpread = models.some(({ byKind }) =>
+    [...byKind.values()].some(({ profile }) => profileSpread(profile) !== null),
+  );
   const workload = traces.map(({ path, kind }) => ({ kind, path: from(path) }));
   const speeds = kinds.filter(({ speed }) => speed !== undefined).map(({ name }) => name);
   const slosMs = traces.flatMap(({ slosNs }) => [...slosNs].map((ns) => `${ns / 1e6} ms`));
@@ -277,6 +280,12 @@ function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents
           ...gpus,
         ]
       : ['  gpus: 1', '  # What your runtime leaves for weights on a GPU.', '  memory: 16GiB']),
+    ...(hasSpread
+      ? [
+          '  # INFERs take the medians of the profiles; this draws them from all their percentiles.',
+          '  # noise: { distribution: profile }',
+        ]
+      : []),
     writeYaml({ models: sections }).trimEnd(),
     sloReason,
     ...(slo === null ? [] : [`slo: ${slo}`]),

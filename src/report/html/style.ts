@@ -59,5 +59,5 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
   .scripted .hint { display: none; } h2 { break-after: avoid; margin: 14px 0 4px; font-size: 13pt; } h1 { font-size: 20pt; }
   h1 + p { font-size: 11pt; } th, p.small { font-size: 8pt; } pre { padding: 6px 10px; }
   p { max-width: none; line-height: 1.4; } header p, section p { margin: 4px 0; } .appendix, .appendix ~ details { display: none; }
-  main:has(.appendix) figure { width: 60%; } main:not(:has(.appendix)) section:has(> figure) { break-before: page; } }
+  main:has(.appendix) figure { width: 45%; } main:not(:has(.appendix)) section:has(> figure) { break-before: page; } }
 `;
