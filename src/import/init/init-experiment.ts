@@ -230,7 +230,8 @@ interface Contents {
   readonly from: (path: string) => string;
 }
 
-function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents): string {
+function textOf(contents: Contents): string {
+  const { traces, models, kinds, slo, from, assumed } = contents;
   const several = kinds.length > 1 || kinds[0]!.name !== 'unknown';
   const gpus = kinds.map(({ name, speed }) => {
     const measured = speed === undefined ? '' : `, speed: ${speed}`;
@@ -251,16 +252,6 @@ function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents
   );
   const workload = traces.map(({ path, kind }) => ({ kind, path: from(path) }));
   const speeds = kinds.filter(({ speed }) => speed !== undefined).map(({ name }) => name);
-  const slosMs = traces.flatMap(({ slosNs }) => [...slosNs].map((ns) => `${ns / 1e6} ms`));
-  const sloReason =
-    slo === null
-      ? '# Each request has the SLO of its row.'
-      : isGiven
-        ? '# SLO of all requests.'
-        : `# The SLO is ${SLO_TIMES} times the latency of batch 1 of the slowest model on ${kinds[0]!.name}: set your own` +
-          (slosMs.length > 0
-            ? `, or leave slo out for that of the trace (${[...new Set(slosMs)].join(', ')}).`
-            : '.');
   const lines = [
     '# An experiment with your requests and your models: who is served in time, and on how many GPUs?',
     '#',
@@ -287,7 +278,7 @@ function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents
         ]
       : []),
     writeYaml({ models: sections }).trimEnd(),
-    sloReason,
+    sloReason(contents),
     ...(slo === null ? [] : [`slo: ${slo}`]),
     writeYaml({ workload }).trimEnd(),
     '# Requests of the first seconds, in which every model is cold, count as well: 10s leaves them out.',
@@ -303,6 +294,19 @@ function textOf({ traces, models, kinds, slo, isGiven, from, assumed }: Contents
     '',
   ];
   return lines.join('\n');
+}
+
+/** Comment on the SLO. */
+function sloReason({ traces, kinds, slo, isGiven }: Contents): string {
+  const slosMs = traces.flatMap(({ slosNs }) => [...slosNs].map((ns) => `${ns / 1e6} ms`));
+  return slo === null
+    ? '# Each request has the SLO of its row.'
+    : isGiven
+      ? '# SLO of all requests.'
+      : `# The SLO is ${SLO_TIMES} times the latency of batch 1 of the slowest model on ${kinds[0]!.name}: set your own` +
+        (slosMs.length > 0
+          ? `, or leave slo out for that of the trace (${[...new Set(slosMs)].join(', ')}).`
+          : '.');
 }
 
 function listed(names: readonly string[]): string {
