@@ -1,6 +1,6 @@
 import { NS_PER_MS } from '../base/units.js';
 import { ABORTED, INFER_TOO_LATE, OK, WEIGHTS_CHANGED, WEIGHTS_MISSING, WORKER_LOST } from './action-rows.js';
-import { type Answer, OVER_RATE, OVER_SHARE } from './request-audit.js';
+import { type Answer, OVER_RATE, OVER_SHARE, REST_TOO_LONG } from './request-audit.js';
 import type { Findings } from './rules.js';
 import type { Served } from './served.js';
 
@@ -14,13 +14,16 @@ type Causes = Record<
   | 'deviceError'
   | 'workerLost'
   | 'overRate'
-  | 'overShare',
+  | 'overShare'
+  | 'restTooLong',
   number
 >;
 
 /** Derives from both logs why each request failed, and counts the causes. */
 export class CauseTally {
   private readonly byModel = new Map<number, Causes>();
+  /** Causes of all requests but those of pipeline steps. */
+  readonly all = none();
 
   /** By model: time at which its only copy was loaded. */
   private readonly heldSinceNs = new Map<number, number>();
@@ -44,6 +47,7 @@ export class CauseTally {
     const cause = answer.inTime || answer.cancelled ? null : this.causeOf(answer);
     this.checkRow(answer, cause);
     if (cause === null || !answer.counted) return;
+    if (!(answer.parent >= 0)) this.all[cause]++;
     let causes = this.byModel.get(answer.model);
     if (causes === undefined) {
       causes = none();
@@ -66,30 +70,25 @@ export class CauseTally {
     return this.byModel.get(model) ?? none();
   }
 
-  get all(): Causes {
-    const all = none();
-    for (const causes of this.byModel.values()) {
-      for (const [cause, count] of Object.entries(causes)) all[cause as keyof Causes] += count;
-    }
-    return all;
-  }
-
   /** True if the model was nowhere loaded for long enough to execute the request. */
   private isCold({ model, copies, arrivalCopies, nowNs }: Answer): boolean {
     if (copies === 0) return true;
     if (arrivalCopies > 0) return false;
+    // A pipeline is cold if one of its models was.
+    if (model >= this.modelInferMs.length) return true;
     const heldNs = nowNs - (this.heldSinceNs.get(model) ?? Number.NEGATIVE_INFINITY);
     return heldNs < Math.round(this.modelInferMs[model] * NS_PER_MS);
   }
 
   private causeOf(answer: Answer): keyof Causes {
-    const { executed, refused, timedOut, action, cause } = answer;
+    const { executed, refused, timedOut, action, cause, isPipeline } = answer;
     if (executed) return 'late';
     if (refused) {
       // Nothing else in the logs shows what refused it.
       if (cause === OVER_RATE) return 'overRate';
       return cause === OVER_SHARE ? 'overShare' : 'refused';
     }
+    if (cause === REST_TOO_LONG && timedOut && isPipeline) return 'restTooLong';
     const status = this.served.failedStatus(action) ?? OK;
     switch (status) {
       case INFER_TOO_LATE:
@@ -119,5 +118,6 @@ function none(): Causes {
     workerLost: 0,
     overRate: 0,
     overShare: 0,
+    restTooLong: 0,
   };
 }

@@ -8,6 +8,7 @@ import { actionClaims, type Claim, countedNs, fleetClaims, requestClaims, shareC
 import { FleetAudit } from './fleet.js';
 import { Lengths } from './lengths.js';
 import { modelClaims } from './model-claims.js';
+import { PipelineAudit } from './pipelines.js';
 import { RequestAudit } from './request-audit.js';
 import { Findings, RULES, type Rule, type Violation } from './rules.js';
 import { type RunFacts, readRunFacts } from './run-facts.js';
@@ -42,7 +43,7 @@ export interface Audit {
 /** Figures not about requests or actions, which no run's logs hold. */
 export const NOT_IN_LOGS =
   'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs; ' +
-  'windows, cost, intervals, figures of kinds of GPUs, GPU time of groups, models and lengths, and causes of parts other than models and the limits of tenants: not recomputed';
+  'windows, cost, intervals, figures of kinds of GPUs, GPU time of groups, models, lengths and pipelines, and causes of parts other than models and the limits of tenants: not recomputed';
 
 /**
  * Recomputes the claims of run.json from requests.tsv and actions.tsv, and checks that the run obeyed the rules. Shares
@@ -59,9 +60,11 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   };
   const findings = new Findings();
   const warmupNs = Math.round(run.windows[0].beginSeconds * NS_PER_S);
-  const firstUsers = run.setup?.firstUsers ?? [0];
+  const models = (run.setup?.pipelines && run.setup.modelPages?.length) ?? Number.POSITIVE_INFINITY;
   const lengths = lengthsOf(run);
-  const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers, lengths });
+  const about = { path: paths.requests, findings, warmupNs, firstUsers: run.setup?.firstUsers ?? [0] };
+  const requests = new RequestAudit({ ...about, lengths, models });
+  const order = PipelineAudit.open(run, findings, paths.requests);
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
   const counted = countedNs(run.windows[0].beginSeconds, run.summary.durationSeconds);
   const sharesOf = (senders: readonly object[] | undefined) =>
@@ -85,7 +88,8 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     requests.read((answer) => {
       if (actions === null) return;
       actions.readUntil(answer.nowNs);
-      served?.answer(answer);
+      order?.answer(answer);
+      if (!answer.isPipeline) served?.answer(answer);
       causes?.answer(answer);
     });
     actions?.readUntil(Number.POSITIVE_INFINITY);
@@ -105,7 +109,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     ok: findings.total === 0 && claims.every(({ ok }) => ok),
     kind: run.summary.kind ?? null,
     claims,
-    rules: rulesFor(lengths).map((rule) => ({
+    rules: rulesFor(lengths, order).map((rule) => ({
       rule,
       means: RULES[rule],
       checked: findings.checks(rule),
@@ -123,9 +127,10 @@ function lengthsOf({ setup }: RunFacts): Lengths | null {
   return modelLengths === undefined ? null : new Lengths(modelLengths, padding === 'longest');
 }
 
-/** Applicable rules: those about lengths only for runs with lengths. */
-function rulesFor(lengths: Lengths | null): Rule[] {
-  return (Object.keys(RULES) as Rule[]).filter((rule) => rule !== 'length' || lengths !== null);
+/** Applicable rules: those about lengths and pipelines only for runs that have them. */
+function rulesFor(lengths: Lengths | null, pipelines: PipelineAudit | null): Rule[] {
+  const left = [...(lengths === null ? ['length'] : []), ...(pipelines === null ? ['pipeline'] : [])];
+  return (Object.keys(RULES) as Rule[]).filter((rule) => !left.includes(rule));
 }
 
 type Known = Pick<

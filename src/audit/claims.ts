@@ -49,7 +49,7 @@ export function requestClaims({ summary }: RunFacts, requests: RequestAudit): Cl
 
 /** Claims about the parts of a run; of models only wrong ones, as there may be thousands. */
 function partClaims({ by, durationSeconds }: RunFacts['summary'], requests: RequestAudit): Claim[] {
-  const { group = [], class: classes = [], tenant = [], length = [], model } = by;
+  const { group = [], class: classes = [], tenant = [], length = [], pipeline = [], step = [], model } = by;
   const claims = (
     dimension: keyof RequestAudit['by'],
     parts: readonly (Figures & { readonly key: string })[],
@@ -73,6 +73,8 @@ function partClaims({ by, durationSeconds }: RunFacts['summary'], requests: Requ
     ...(group.length === requests.by.group.size ? claims('group', group) : []),
     ...claims('class', classes),
     ...claims('tenant', tenant),
+    ...claims('pipeline', pipeline),
+    ...claims('step', step),
     ...claims('length', length, (i) => Number(length[i].key)),
     ...claims('model', model, (i) => model[i].id).filter(({ ok }) => !ok),
   ];

@@ -17,7 +17,7 @@ const COLUMNS = [
   'departure_count',
 ] as const;
 /** Columns missing in logs of earlier versions. */
-const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'length'] as const;
+const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'length', 'step_id', 'parent_id'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
@@ -30,6 +30,8 @@ const CANCELLED = 8;
 /** `cause`: refused by a limit of its tenant. */
 export const OVER_RATE = 7;
 export const OVER_SHARE = 8;
+/** `cause`: given up between two steps of a pipeline. */
+export const REST_TOO_LONG = 9;
 
 /** Outcomes of requests, and further counts of them, by the names of run.json. */
 export const OUTCOMES = ['ok', 'late', 'timeout', 'rejected', 'error'] as const;
@@ -77,10 +79,14 @@ interface RequestAuditOptions {
   readonly firstUsers: readonly number[];
   /** Null: all inputs of a model have one length. */
   readonly lengths: Lengths | null;
+  /** Number of models, after which pipelines are numbered; Infinity: there are none. */
+  readonly models: number;
 }
 
 /** Answer of a request, from its row. */
 export interface Answer {
+  readonly id: number;
+  readonly arrivalNs: number;
   readonly nowNs: number;
   readonly model: number;
   readonly executed: boolean;
@@ -104,11 +110,18 @@ export interface Answer {
   readonly tenantId: number;
   /** Length of its input, 0 if unknown; NaN: no model takes several. */
   readonly length: number;
+  /** True for the request of a pipeline. */
+  readonly isPipeline: boolean;
+  /** Number of its step and id of its pipeline's request; NaN or below 0: it is not of a step. */
+  readonly step: number;
+  readonly parent: number;
   readonly line: number;
 }
 
 /** Tallies of counted requests by the number of their group, class, tenant or model, or by minimum padded length. */
-type Tallies = Readonly<Record<'group' | 'class' | 'tenant' | 'model' | 'length', Map<number, Tally>>>;
+type Tallies = Readonly<
+  Record<'group' | 'class' | 'tenant' | 'model' | 'length' | 'pipeline' | 'step', Map<number, Tally>>
+>;
 
 /** Checks each request, and recomputes the claims of a summary: a tally for each part by each dimension. */
 export class RequestAudit {
@@ -118,6 +131,8 @@ export class RequestAudit {
     tenant: new Map(),
     model: new Map(),
     length: new Map(),
+    pipeline: new Map(),
+    step: new Map(),
   };
   /** Requests that clients withdrew; all other figures exclude them. */
   cancelled = 0;
@@ -160,7 +175,7 @@ export class RequestAudit {
       nowNs,
       id,
       result,
-      user,
+      ,
       model,
       latencyNs,
       sloNs,
@@ -172,7 +187,11 @@ export class RequestAudit {
       classId,
       tenantId,
       length,
+      step,
+      parent,
     ] = log.values;
+    const isPipeline = model >= this.options.models;
+    const isStep = parent >= 0;
     findings.check('order');
     if (nowNs < this.lastNs) this.violated('order', `t is ${this.lastNs - nowNs} ns less than before`);
     this.lastNs = Math.max(this.lastNs, nowNs);
@@ -181,24 +200,11 @@ export class RequestAudit {
     if (!this.ids.add(id)) this.violated('outcome', `request ${id} was already answered`);
     this.checkSlo(result, met, latencyNs, sloNs);
     const counted = nowNs - latencyNs >= warmupNs;
-    if (counted && result === CANCELLED) this.cancelled++;
-    else if (counted) {
-      const { group, class: classes, tenant, model: models, length: lengths } = this.by;
-      const add = (tallies: Map<number, Tally>, part: number) => {
-        const tally = tallies.get(part) ?? new Tally();
-        tallies.set(part, tally);
-        count(tally, result, met, latencyNs, arrivalCopies === 0);
-        if (cause === OVER_RATE) tally.overRate++;
-        else if (cause === OVER_SHARE) tally.overShare++;
-      };
-      add(group, this.groupOf(user));
-      add(models, model);
-      if (log.has('class_id')) add(classes, classId);
-      if (log.has('tenant_id')) add(tenant, tenantId);
-      const padded = this.options.lengths?.leastFor(model, length) ?? 0;
-      if (padded > 0) add(lengths, padded);
-    }
+    if (counted && result === CANCELLED) this.cancelled += isStep ? 0 : 1;
+    else if (counted) this.tally(latencyNs, isStep, isPipeline);
     onAnswer({
+      id,
+      arrivalNs: nowNs - latencyNs,
       nowNs,
       model,
       executed: result === EXECUTED,
@@ -214,8 +220,36 @@ export class RequestAudit {
       classId,
       tenantId,
       length,
+      isPipeline,
+      step,
+      parent,
       line: this.log.line,
     });
+  }
+
+  /** Adds the row to the tallies of its parts. */
+  private tally(latencyNs: number, isStep: boolean, isPipeline: boolean): void {
+    const { log } = this;
+    const [, , result, user, model, , , met, arrivalCopies, , , cause, classId, tenantId, length, step] =
+      log.values;
+    const { group, class: classes, tenant, model: models, length: lengths, pipeline, step: steps } = this.by;
+    const add = (tallies: Map<number, Tally>, part: number) => {
+      const tally = tallies.get(part) ?? new Tally();
+      tallies.set(part, tally);
+      count(tally, result, met, latencyNs, arrivalCopies === 0);
+      if (cause === OVER_RATE) tally.overRate++;
+      else if (cause === OVER_SHARE) tally.overShare++;
+    };
+    if (isStep) add(steps, step);
+    else {
+      add(group, this.groupOf(user));
+      if (log.has('class_id')) add(classes, classId);
+      if (log.has('tenant_id')) add(tenant, tenantId);
+    }
+    if (isPipeline) add(pipeline, model - this.options.models);
+    else add(models, model);
+    const padded = this.options.lengths?.leastFor(model, length) ?? 0;
+    if (padded > 0) add(lengths, padded);
   }
 
   private checkSlo(result: number, met: number, latencyNs: number, sloNs: number): void {

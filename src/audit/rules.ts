@@ -16,6 +16,8 @@ export const RULES = {
   batch: 'an INFER has at least one request, and no more than its batch size',
   length:
     'an INFER is padded to a length of its model that holds its longest input, and to the least where it should be',
+  pipeline:
+    'a step begins when those that it waits for end, and the request of a pipeline is executed if all of its steps are, with the last',
   answer: 'an answer comes with the result of its INFER, not before the INFER ends',
 } as const;
 

@@ -317,6 +317,7 @@ export class Controller {
       cluster.lanes.endExec(gpu, action.id, action.endNs);
       cluster.countRunning(gpu, model, -1);
       if (ok) cluster.measuredExec(action);
+      if (ok) this.pipelines?.executed(model, action.endNs - action.beginNs, action.count);
     } else if (action.kind === LOAD) {
       cluster.lanes.endWeights(gpu, action.id, action.endNs);
       if (ok) {

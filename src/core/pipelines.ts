@@ -78,7 +78,7 @@ interface Flow {
   readonly open: Int32Array;
   /** Slots of unanswered step requests. */
   readonly slots: Set<number>;
-  /** GPU time that its remaining requests need in full batches. */
+  /** GPU time that its remaining requests need. */
   workNs: number;
   hasBegun: boolean;
   hasEnded: boolean;
@@ -87,6 +87,9 @@ interface Flow {
 }
 
 const TO_COME = -1;
+
+/** Number of requests over which their GPU time is averaged. */
+const COST_REQUESTS = 64;
 
 interface Pipeline extends PipelineSpec {
   /** Work of its requests, and the SLO of the last one. */
@@ -113,6 +116,8 @@ export class Pipelines {
   private readonly pipelines: readonly Pipeline[];
   /** By slot: the flow that a pipeline's or a step's request belongs to. */
   private readonly flows: (Flow | undefined)[] = [];
+  /** By model: GPU time that each of its requests took lately. */
+  private readonly costs: number[] = [];
   /** By step, of the flow measured last: time that it needs, and time from its end to that of the pipeline. */
   private readonly ownNs: Float64Array;
   private readonly restNs: Float64Array;
@@ -189,6 +194,12 @@ export class Pipelines {
     return steps.reduce((least, { model }) => Math.min(least, cluster.warm.count(model)), cluster.gpus);
   }
 
+  /** Records a successful INFER of so many requests. */
+  executed(model: number, durationNs: number, count: number): void {
+    const beforeNs = this.costNs(model);
+    this.costs[model] = beforeNs + (durationNs / count - beforeNs) * Math.min(1, count / COST_REQUESTS);
+  }
+
   /** Records the answer to a request for a model. Returns false if it is not of a pipeline. */
   answered(slot: number, outcome: Outcome, nowNs: number): boolean {
     const { requests } = this.host;
@@ -228,27 +239,33 @@ export class Pipelines {
       const isLate = nowNs > arrivalNs[flow.slot] + sloNs[flow.slot];
       this.end(flow, isLate ? OUTCOME_LATE : OUTCOME_OK, nowNs);
     }
-    for (const s of ready) if (!flow.hasEnded) this.beginStep(flow, s, nowNs);
+    const vain = ready.find((s) => !this.canBegin(flow, s, nowNs));
+    if (vain === undefined) for (const s of ready) this.beginStep(flow, s, nowNs);
+    else this.fail(flow, vain, flow.wasExecuted ? OUTCOME_TIMEOUT : OUTCOME_REJECTED, nowNs);
+  }
+
+  private canBegin(flow: Flow, s: number, nowNs: number): boolean {
+    const { slot, pipeline } = flow;
+    const { requests } = this.host;
+    if (!this.host.isServing(pipeline.steps[s].model)) return false;
+    if (!this.fits(flow, s, nowNs) && !(this.forgets(flow, nowNs) && this.fits(flow, s, nowNs))) {
+      const waitedNs = nowNs - requests.arrivalNs[slot];
+      requests.predictedNs[slot] = waitedNs + this.ownLeastNs[s] + this.restLeastNs[s];
+      return false;
+    }
+    return this.deadlineNs(flow, s, nowNs) > nowNs;
   }
 
   private beginStep(flow: Flow, s: number, nowNs: number): void {
     const { host } = this;
     const { requests } = host;
-    const { slot, pipeline, counts, wasExecuted } = flow;
-    const { model } = pipeline.steps[s];
-    const startNs = requests.arrivalNs[slot];
-    const fits = this.fits(flow, s, nowNs) || (this.forgets(flow, nowNs) && this.fits(flow, s, nowNs));
-    const deadlineNs = this.deadlineNs(flow, s, nowNs);
-    if (!host.isServing(model) || deadlineNs <= nowNs || !fits) {
-      requests.predictedNs[slot] = nowNs - startNs + this.ownLeastNs[s] + this.restLeastNs[s];
-      this.fail(flow, s, wasExecuted ? OUTCOME_TIMEOUT : OUTCOME_REJECTED, nowNs);
-      return;
-    }
-    const arrivalNs = wasExecuted ? nowNs : startNs;
+    const { slot, pipeline, counts } = flow;
+    const arrivalNs = flow.wasExecuted ? nowNs : requests.arrivalNs[slot];
+    const sloNs = this.deadlineNs(flow, s, nowNs) - arrivalNs;
     for (let i = 0; i < counts[s]; i++) {
       const { user, requestClass, tenant } = requests;
       const sender = [user[slot], requestClass[slot], tenant[slot]] as const;
-      const own = host.offer(model, arrivalNs, deadlineNs - arrivalNs, ...sender);
+      const own = host.offer(pipeline.steps[s].model, arrivalNs, sloNs, ...sender);
       requests.step[own] = pipeline.firstStep + s;
       requests.parent[own] = requests.id[slot];
       this.flows[own] = flow;
@@ -265,8 +282,8 @@ export class Pipelines {
   }
 
   /**
-   * True if admission predicts that the requests before it will keep the GPUs busy until its deadline, even in full
-   * batches. Those of a pipeline with a longer SLO are before it as far as their deadlines are.
+   * True if admission predicts that the requests before it will keep the GPUs busy until its deadline, at the GPU time
+   * that requests took lately. Those of a pipeline with a longer SLO are before it as far as their deadlines are.
    */
   private isOverloaded({ slot, pipeline }: Flow, nowNs: number): boolean {
     const { requests, cluster, predicts } = this.host;
@@ -280,20 +297,27 @@ export class Pipelines {
     return waitNs > sloNs;
   }
 
-  /** Adds a number of requests of a step to the work of a flow. */
-  private addWork(flow: Flow, { model }: PipelineStep, count: number): void {
+  /** GPU time of a request; in full batches until INFERs of the model were seen. */
+  private costNs(model: number): number {
+    const measured = this.costs[model];
+    if (measured !== undefined) return measured;
     const { cluster } = this.host;
     const { batchSizes } = cluster.models[model];
     let leastNs = Number.POSITIVE_INFINITY;
     for (let b = 0; b < batchSizes.length; b++)
       leastNs = Math.min(leastNs, cluster.nominalExecNs(model, b) / batchSizes[b]);
+    return leastNs;
+  }
+
+  /** Adds a number of requests of a step to the work of a flow. */
+  private addWork(flow: Flow, { model }: PipelineStep, count: number): void {
     // Whole numbers add up exactly.
-    const ns = Math.round(count * leastNs);
+    const ns = Math.round(count * this.costNs(model));
     flow.workNs += ns;
     flow.pipeline.workNs += ns;
   }
 
-  /** Forgets outdated measurements, as admission does, and measures anew if there were any. */
+  /** Forgets outdated measurements, as admission does, and measures again if there were any. */
   private forgets(flow: Flow, nowNs: number): boolean {
     let forgot = false;
     for (const { model } of flow.pipeline.steps)

@@ -94,6 +94,20 @@ const clusterSetupSchema = z.object({
     .enum(PADDINGS)
     .exactOptional()
     .describe('Padding of inputs that share a batch, if models have lengths.'),
+  pipelines: list(
+    z.object({
+      name: text('Its name.'),
+      steps: list(
+        z.object({
+          id: text('Its name within the pipeline.'),
+          model: count('Index of its model.'),
+          after: list(count(), 'Indices of the steps that it waits for.'),
+        }),
+        'Its steps; in the logs, those of all pipelines are numbered in order.',
+      ),
+    }),
+    'Pipelines, numbered after the models; absent: there are none.',
+  ).exactOptional(),
   oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
   overheadMs: amount("Time between a lane picking up an action and the action's begin, ms."),
   clockOffsetMs: amount('Largest offset of the clock of a worker, ms.'),

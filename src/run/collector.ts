@@ -214,7 +214,7 @@ function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name:
 }
 
 function setupOf(experiment: Experiment): Omit<RunSetup, 'firstUsers'> {
-  const { cluster, models, policy } = experiment;
+  const { cluster, models, pipelines, policy } = experiment;
   const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {
     gpus: cluster.gpus,
@@ -224,6 +224,14 @@ function setupOf(experiment: Experiment): Omit<RunSetup, 'firstUsers'> {
     modelPages: models.map(({ pages }) => pages),
     modelInferMs: models.map((model) => shortestExecNs(model) / NS_PER_MS),
     ...lengthsOf(experiment),
+    ...(pipelines.length === 0
+      ? {}
+      : {
+          pipelines: pipelines.map(({ name, steps }) => ({
+            name,
+            steps: steps.map(({ id, model, after }) => ({ id, model, after: [...after] })),
+          })),
+        }),
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,

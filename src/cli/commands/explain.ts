@@ -34,8 +34,14 @@ export async function handler(args: Args): Promise<void> {
   const run = loadRun(dir);
   const logs = runLogs(dir, run);
   const names = namesOf(run);
-  if (request !== undefined) return printStory(logs, names, request, args);
-  const models = run.summary.by.model.map(({ key }) => key);
+  if (request !== undefined) {
+    const { pipelineFlight, pipelineText } = await import('../../record/flight/pipeline-flight.js');
+    const flight = pipelineFlight(logs, request, run.setup ?? {}, names);
+    if (flight === null) return printStory(logs, names, request, args);
+    return print(args, flight, () => pipelineText(flight));
+  }
+  const { model, pipeline = [] } = run.summary.by;
+  const models = [...model, ...pipeline].map(({ key }) => key);
   refuseUnknown('model', args, models);
   refuseUnknown('class', args, names.classes);
   refuseUnknown('tenant', args, names.tenants);
@@ -62,8 +68,9 @@ function failedList(logs: RunRows, names: RunNames, args: Args, warmupNs: number
   const failures = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
   const requests: FailedRequest[] = [];
   logs.requests((request) => {
-    const { cause } = request;
-    if (cause === null || request.arrivalNs < warmupNs) return;
+    const { cause, parent } = request;
+    // The request of a pipeline stands for those of its steps.
+    if (cause === null || parent !== undefined || request.arrivalNs < warmupNs) return;
     const failed = named(request, cause, names);
     const isWanted = FILTERS.every((name) => args[name] === undefined || args[name] === failed[name]);
     if (!isWanted) return;
@@ -91,8 +98,10 @@ function listText(dir: string, { failures, requests }: FailedList): string {
   return `${causesText(failures)}\n\n${failedText(requests, options)}`;
 }
 
-function namesOf({ summary: { by } }: RunResult): RunNames {
-  const byId = new Map(by.model.map(({ id, key }) => [id, key]));
+function namesOf({ summary: { by }, setup }: RunResult): RunNames {
+  const models = setup?.modelPages?.length ?? 0;
+  const pipelines = (by.pipeline ?? []).map(({ key }, i) => [models + i, key] as const);
+  const byId = new Map([...by.model.map(({ id, key }) => [id, key] as const), ...pipelines]);
   return {
     model: (model) => byId.get(model) ?? `model ${model}`,
     classes: (by.class ?? []).map(({ key }) => key),

@@ -43,7 +43,7 @@ const REQUEST_COLUMNS = [
   'cause',
 ] as const;
 
-const SENDER_COLUMNS = ['class_id', 'tenant_id', 'length'] as const;
+const SENDER_COLUMNS = ['class_id', 'tenant_id', 'length', 'step_id', 'parent_id'] as const;
 
 /** By `result`, without those in time. */
 const OUTCOMES = new Map(
@@ -81,7 +81,7 @@ export function runLogs(
   };
   const fromNs = Math.round(windows[0].beginSeconds * NS_PER_S);
   let [arrived, sent] = [0, 0];
-  rows.requests(({ arrivalNs }) => void (arrivalNs >= fromNs && arrived++));
+  rows.requests(({ arrivalNs, parent }) => void (arrivalNs >= fromNs && parent === undefined && arrived++));
   rows.actions(({ sentNs }) => void (sentNs >= fromNs && sent++));
   refuseOtherCount(requests, arrived, counted.offered + cancelled);
   refuseOtherCount(actions, sent, counts.load + counts.unload + counts.infer);
@@ -109,7 +109,7 @@ function readRequests(path: string, visit: (request: LoggedRequest) => unknown):
   try {
     while (log.next()) {
       const [t, id, result, user, model, latency, sloNs, met, action, cause] = log.values;
-      const [requestClass, tenant, length] = log.values.subarray(REQUEST_COLUMNS.length);
+      const [requestClass, tenant, length, step, parent] = log.values.subarray(REQUEST_COLUMNS.length);
       const request = {
         id,
         outcome: result === 0 && met === 1 ? OUTCOME_OK : (OUTCOMES.get(result) ?? OUTCOME_ERROR),
@@ -123,6 +123,8 @@ function readRequests(path: string, visit: (request: LoggedRequest) => unknown):
         ...(requestClass >= 0 ? { requestClass } : {}),
         ...(tenant >= 0 ? { tenant } : {}),
         ...(length > 0 ? { length } : {}),
+        ...(step >= 0 ? { step } : {}),
+        ...(parent >= 0 ? { parent } : {}),
       };
       if (visit(request) === false) return;
     }

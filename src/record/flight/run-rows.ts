@@ -35,6 +35,10 @@ export interface LoggedRequest {
   readonly tenant?: number;
   /** Length of its input; absent if not known. */
   readonly length?: number;
+  /** Number of its step among those of all pipelines, or of that at which the request of a pipeline failed; absent if there is none. */
+  readonly step?: number;
+  /** Id of the pipeline's request that it is a step of; absent if it is of none. */
+  readonly parent?: number;
 }
 
 /** A change of a GPU's state. All are off before their first. */

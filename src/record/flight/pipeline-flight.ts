@@ -1,0 +1,114 @@
+import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../../core/request.js';
+import { toSeconds } from '../../text/numbers.js';
+import { CAUSE_MEANINGS, type Cause } from '../causes.js';
+import type { RunSetup } from '../results.js';
+import { explain, ms } from './explain.js';
+import { loggedFlight, type RunNames } from './logged-flight.js';
+import type { LoggedRequest, RunRows } from './run-rows.js';
+
+/** One request of a pipeline, with those of its steps, from the logs. Times in ns since the start of the run. */
+interface PipelineFlight {
+  readonly request: number;
+  readonly pipeline: string;
+  readonly arrivalNs: number;
+  readonly sloNs: number;
+  readonly answer: { readonly outcome: string; readonly atNs: number };
+  /** Requests of its steps, in order of arrival. */
+  readonly steps: readonly {
+    readonly step: string;
+    readonly request: number;
+    readonly arrivalNs: number;
+    readonly deadlineNs: number;
+    readonly answer: { readonly outcome: string; readonly atNs: number };
+  }[];
+  /** Null if it was answered within its SLO. */
+  readonly cause: Cause | null;
+  readonly why: readonly string[];
+}
+
+/** Reconstructs one request of a pipeline; null if there is no such request. Throws `E_RESULTS`. */
+export function pipelineFlight(
+  logs: RunRows,
+  request: number,
+  { pipelines = [], modelPages = [] }: Pick<RunSetup, 'pipelines' | 'modelPages'>,
+  names: RunNames,
+): PipelineFlight | null {
+  let found: LoggedRequest | null = null;
+  const rows: LoggedRequest[] = [];
+  logs.requests((row) => {
+    if (row.id === request && row.model >= modelPages.length) found = row;
+    else if (row.parent === request) rows.push(row);
+  });
+  if (found === null) return null;
+  const own: LoggedRequest = found;
+  const ids = pipelines.flatMap(({ steps }) => steps.map(({ id }) => id));
+  const steps = rows
+    .sort((a, b) => a.arrivalNs - b.arrivalNs || a.id - b.id)
+    .map((row) => ({
+      ...{ step: ids[row.step!]!, request: row.id, arrivalNs: row.arrivalNs },
+      deadlineNs: row.arrivalNs + row.sloNs,
+      answer: answerOf(row),
+    }));
+  const failed = rows.find(({ step, outcome }) => step === own.step && outcome > OUTCOME_LATE);
+  return {
+    request,
+    pipeline: names.model(own.model),
+    arrivalNs: own.arrivalNs,
+    sloNs: own.sloNs,
+    answer: answerOf(own),
+    steps,
+    cause: own.cause,
+    why: why(own, own.step === undefined ? undefined : ids[own.step], failed, logs, names),
+  };
+}
+
+/** Timeline of the request for people, with times from its arrival. */
+export function pipelineText({
+  request,
+  pipeline,
+  arrivalNs,
+  sloNs,
+  answer,
+  steps,
+  why,
+}: PipelineFlight): string {
+  const events = [
+    [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`] as const,
+    ...steps.flatMap((each) => [
+      [
+        each.arrivalNs,
+        `${each.step} began: request ${each.request}, to end by +${ms(each.deadlineNs - arrivalNs)}`,
+      ] as const,
+      [each.answer.atNs, `${each.step} ended: request ${each.request}, ${each.answer.outcome}`] as const,
+    ]),
+    [answer.atNs, `answered: ${answer.outcome}`] as const,
+  ];
+  const lines = events
+    .toSorted(([a], [b]) => a - b)
+    .map(([atNs, text]) => `${`+${ms(atNs - arrivalNs)}`.padStart(14)}  ${text}\n`);
+  return `request ${request} for pipeline ${pipeline}\n${lines.join('')}why\n${why.map((each) => `  ${each}\n`).join('')}`;
+}
+
+function answerOf({ outcome, answeredNs }: LoggedRequest) {
+  return { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs };
+}
+
+function why(
+  { outcome, arrivalNs, answeredNs, sloNs, cause }: LoggedRequest,
+  step: string | undefined,
+  failed: LoggedRequest | undefined,
+  logs: RunRows,
+  names: RunNames,
+): string[] {
+  const leftNs = arrivalNs + sloNs - answeredNs;
+  if (outcome === OUTCOME_OK) return [`its last step ended ${ms(leftNs)} before its deadline`];
+  if (outcome === OUTCOME_LATE) return [`its last step ended ${ms(-leftNs)} after its deadline`];
+  if (failed !== undefined) {
+    const flight = loggedFlight(logs, failed.id, names)?.flight;
+    const because = flight === undefined ? [] : explain(flight);
+    return [`request ${failed.id} of ${step} failed, with ${ms(leftNs)} left until the deadline`, ...because];
+  }
+  if (step === undefined) return ['its client went before it was answered'];
+  const meaning = cause === null ? '' : `: ${CAUSE_MEANINGS[cause]}`;
+  return [`${step} did not begin, with ${ms(leftNs)} left until the deadline${meaning}`];
+}
