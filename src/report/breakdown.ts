@@ -21,19 +21,19 @@ export interface Breakdown {
   readonly parts: readonly Part[];
 }
 
-/** A part with whatever its dimension adds to the figures of all. */
+/** A part of any dimension, with the figures that only its dimension has. */
 type AnyPart = RequestFigures & { readonly key: string } & Partial<
     Omit<Parts<'group'> & Parts<'class'> & Parts<'kind'>, keyof RequestFigures | 'key'>
   >;
 type Parts<D extends Dimension> = NonNullable<RunParts[D]>[number];
 
-/** Breakdowns of requests, each by a dimension that they have; models apart. */
+/** Breakdowns of a run's requests, one per dimension except models. */
 export function breakdownsOf(by: Omit<RunParts, 'model'>, ofRequests = requestCells): Breakdown[] {
   const { model: _, ...others } = DIMENSIONS;
   return (Object.keys(others) as (keyof typeof others)[]).flatMap((dimension) => {
     const parts: readonly AnyPart[] = by[dimension] ?? [];
     if (parts.length === 0) return [];
-    // Requests that no GPU executed belong to no kind: shares and percentiles would flatter.
+    // Requests that no GPU executed have no kind, so shares and percentiles by kind would look too good.
     const cells =
       dimension === 'kind'
         ? ({ goodputRps }: AnyPart) => ({ 'in time/s': rateCell(goodputRps) })
@@ -52,7 +52,7 @@ function nameOf(dimension: Dimension, { key, weight }: AnyPart): string {
   return weight === undefined ? key : `${key} × ${weight}`;
 }
 
-/** Figures that parts of some dimensions have, by title. */
+/** Figures that only some dimensions have, by title. */
 function ownCells(part: AnyPart): Part['figures'] {
   const { sloMs, gpuShare, share, failures, gpus, gpuHours, infer, execUtilization, weightsUtilization } =
     part;
@@ -102,7 +102,7 @@ function partOf(
 /** Part of the requests of a running server. */
 interface LivePart extends RequestFigures {
   readonly key: string;
-  /** Number of parts that it stands for; absent: one. */
+  /** Number of parts merged into it; absent: one. */
   readonly others?: number;
 }
 
@@ -115,7 +115,7 @@ interface LiveParts extends Omit<RunParts, 'model'> {
   })[];
 }
 
-/** Breakdowns of what a running server does, models included, the most active senders first. */
+/** Breakdowns of a running server's requests, models included, the most active senders first. */
 export function liveBreakdowns({ model, ...by }: LiveParts): Breakdown[] {
   const cells = (figures: RequestFigures) => ({
     ...requestCells(figures),

@@ -1,4 +1,4 @@
-/** Colours of reports and pages, `#rrggbb`. Text has a contrast of at least 4.5 to its ground (WCAG 2.2, 1.4.3). */
+/** Colors of reports and pages, `#rrggbb`. Text has a contrast of at least 4.5 to its background (WCAG 2.2, 1.4.3). */
 export const LIGHT = {
   ink: '#1b2430',
   muted: '#5b6673',
@@ -46,7 +46,8 @@ export const SERIES_COLORS: readonly string[] = [
 ];
 
 /**
- * Areas, one color per model, for any color vision (Okabe and Ito, 2008, without black, invisible on a dark ground).
+ * Areas, one color per model, for any color vision (Okabe and Ito, 2008, without black, which is invisible on a dark
+ * background).
  */
 export const MODEL_COLORS: readonly string[] = [
   '#56b4e9',
@@ -58,7 +59,7 @@ export const MODEL_COLORS: readonly string[] = [
   '#0072b2',
 ];
 
-/** A style sheet with the colours as variables, such as `--alert-ground`, light or dark as the system prefers. */
+/** A style sheet with the colors as variables, such as `--alert-ground`, light or dark as the system prefers. */
 export const COLOR_STYLE = `:root { color-scheme: light dark; ${variables(LIGHT)} }
 @media (prefers-color-scheme: dark) { :root { ${variables(DARK)} } }
 `;

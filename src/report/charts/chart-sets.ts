@@ -24,16 +24,16 @@ export interface NamedChart {
   readonly spec: ChartSpec;
 }
 
-/** Charts repeat for each combination of further keys, up to this many; tables show all. */
+/** Largest number of panels, one per combination of further keys; tables show all. */
 const MAX_SLICES = 6;
-/** Largest number of omitted panels that are named. */
+/** Largest number of omitted panels listed by name. */
 const MOST_NAMED = 6;
 /** Largest number of models in a chart of failures. */
 const MAX_MODEL_BARS = 12;
-/** More lines of one run would be a tangle. */
+/** More lines per run would be unreadable. */
 const MAX_GROUP_LINES = 4;
 
-/** Charts of a sweep; those of one run show the recommendation that gains most, at its first seed. */
+/** Charts of a sweep; charts of a single run show the first seed of the recommendation with the largest gain. */
 export function sweepCharts(results: SweepResults): NamedChart[] {
   const recommendations = recommend(results);
   const slices = drawnFirst(results, recommendations);
@@ -68,7 +68,7 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
 /** Charts of one run. */
 export function runCharts(run: DrawnRun): NamedChart[] {
   const { by } = run.summary;
-  // Requests that no GPU executed belong to no kind, so shares by kind would flatter.
+  // Requests that no GPU executed have no kind, so shares by kind would look too good.
   const breakdowns = breakdownsOf(by).filter(({ dimension }) => dimension !== 'kind');
   const failing = failingModels(hurtModels(by.model, MAX_MODEL_BARS));
   const bars = (name: string, breakdown: Breakdown) => ({ name, spec: outcomeBars(breakdown) });
@@ -95,7 +95,7 @@ function planeCharts(
   );
 }
 
-/** Latency of the default and of the best, and the best's course over time. */
+/** Latency of the default and of the best, and the best over time. */
 function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[] {
   const shown = headline(recommendations);
   if (shown === null) return [];
@@ -117,7 +117,7 @@ function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[]
   ];
 }
 
-/** Reference for the best: the default, or for groups the worst choice if the default is the best. */
+/** Run that the best is compared with: the default, or, for groups, the worst choice if the default is the best. */
 function comparedWith({ best, default: usual, poorest }: Recommendation): Point[] {
   if (usual !== null && usual !== best) return [usual];
   return best.groups.length > 0 && poorest !== best ? [poorest] : [];
@@ -182,13 +182,13 @@ function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
   );
 }
 
-/** Note that groups are not drawn; empty if all are. */
+/** Note on groups that are not drawn; empty if all are. */
 function groupsLeftOut(runs: readonly DrawnRun[]): string {
   const most = Math.max(...runs.map(({ summary }) => summary.by.group?.length ?? 0));
   return most > MAX_GROUP_LINES ? `the worst ${MAX_GROUP_LINES} of ${most} groups` : '';
 }
 
-/** Groups with the smallest share in time in any of the runs, as many as are drawn. */
+/** Groups to draw: those with the smallest share in time in any of the runs. */
 function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
   const least = new Map<string, number>();
   for (const { key, attainment } of runs.flatMap(({ summary }) => summary.by.group ?? []))
@@ -197,7 +197,7 @@ function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
   return new Set(sorted.slice(0, MAX_GROUP_LINES));
 }
 
-/** One line for the run, or one per group: the mixed latency would describe none of them. */
+/** One line for the run, or one per group, because the latency of all groups together describes none of them. */
 function linesOf(
   name: string,
   { latencyCdf: cdf, summary }: DrawnRun,

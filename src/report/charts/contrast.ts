@@ -1,6 +1,6 @@
 /**
- * Black or white, whichever has more contrast to a ground given as `#rrggbb`. One of them always has at least 4.58,
- * above the 4.5 that small text needs (WCAG 2.2, 1.4.3).
+ * Black or white, whichever has more contrast to a background `#rrggbb`: at least 4.58, above the 4.5 that small text
+ * needs (WCAG 2.2, 1.4.3).
  */
 export function readableOn(ground: string): '#000000' | '#ffffff' {
   return contrast(ground, '#ffffff') >= contrast(ground, '#000000') ? '#ffffff' : '#000000';

@@ -12,7 +12,7 @@ const MAX_LANES = 12;
 const LANE = 62;
 const BAR = 24;
 const WINDOW_ROWS = 5;
-/** Fewer letters of a model's name would not tell it from others. */
+/** Fewer letters do not identify a model. */
 const FEWEST_LETTERS = 3;
 const WINDOW_GAP = 5;
 const FILLS = { INFER: '#dbe8f7', LOAD: '#e3a552' } as const;
@@ -167,8 +167,8 @@ function rowsOf(
 }
 
 /**
- * Model and batch, the name shortened to the room in the bar; empty if there is too little. A bare number only distinguishes
- * instances of one stem.
+ * Model and batch size, with the name shortened to fit the bar; empty if it does not fit. The bare instance number is
+ * used only if all models share one stem.
  */
 function labelOf({ model, kind, batch }: TimelineEntry, widthPx: number, oneStem: boolean): string {
   const times = kind === 'INFER' ? ` ×${batch}` : '';
@@ -196,7 +196,7 @@ function noteOf(entry: TimelineEntry): string {
   return `${what}: ${ran}; window ${entry.earliestMs.toFixed(3)}–${entry.latestMs.toFixed(3)} ms`;
 }
 
-/** The first lanes, from the worst moment or the first action until the busiest lane has its full number of actions. */
+/** The first lanes, from the worst moment or the first action until the busiest lane has as many actions as fit. */
 function frameOf(timeline: readonly TimelineEntry[], worst?: WorstMoment) {
   const lanes = [...new Set([...timeline].sort(byLane).map(laneOf))].slice(0, MAX_LANES);
   const shown = timeline.filter((entry) => lanes.includes(laneOf(entry)));

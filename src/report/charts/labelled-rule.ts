@@ -1,6 +1,6 @@
 import { MUTED } from './theme.js';
 
-/** A rule across a plot with a label at its end. `axis`: encoding of its place, a field of `at`. */
+/** A rule across a plot with a label at its end. `axis`: encoding of its position, a field of `at`. */
 export function labelledRule(
   axis: { readonly x: object } | { readonly y: object },
   at: object,

@@ -11,20 +11,19 @@ const LAST = 10_000;
 /** Ticks of a logarithmic axis: 0.1, 0.2, 0.5, 1 … 500,000 ms. */
 const ROUND_MS = [-1, 0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
-/** Name of the only line of a run. */
+/** Name of a run's line if it has only one. */
 export const THIS_RUN = 'this run';
 
 export interface LatencyLine {
   readonly name: string;
   readonly cdf: LatencyCdf;
-  /** Share of the offered requests that were answered in time: the end of the line; null: nothing was offered. */
+  /** Share of the offered requests answered in time, where the line ends; null: nothing was offered. */
   readonly inTime: number | null;
 }
 
 /**
- * Latency by percentile of all offered requests on an axis that gives each further nine the same room (x = 1 / (1 − p),
- * logarithmic), so that the tail is as wide as the rest. A line ends at the share that was answered in time: a failed
- * request has no latency.
+ * Latency by percentile of all offered requests, on a logarithmic axis of 1 / (1 − p), which gives each nine the same
+ * width. A line ends at the share answered in time, because a failed request has no latency.
  */
 export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, note = ''): ChartSpec {
   const names = lines.map((line) => line.name);
@@ -51,7 +50,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
       labelExpr: "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~f')",
     },
   } as const;
-  // A sample of a line that is not there would send readers looking for it.
+  // The legend omits lines that are not drawn.
   const isDrawn = (_: unknown, rank: number) => lines[rank]!.cdf.ms.length > 0;
   const style = seriesEncoding('name', names.filter(isDrawn), seriesStyles(names).filter(isDrawn));
   const ends = lines.some(({ inTime }) => inTime !== null && inTime < 1);
@@ -80,7 +79,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   });
 }
 
-/** Rule with its label above it, where no line can run: later answers are not in time. */
+/** Rule with its label above it, where no line can be: later answers are not in time. */
 function sloRule(sloMs: number, y: object) {
   const label = { align: 'left', baseline: 'bottom', x: 5, dy: -4, text: `SLO ${formatSlo(sloMs)}` };
   return labelledRule({ y }, { ms: sloMs }, { strokeDash: [4, 3], strokeWidth: 1.4 }, label);

@@ -7,7 +7,7 @@ import { type ChartSpec, chart, INK, joined, LEGEND, MUTED, NAMES_AXIS } from '.
 const WIDTH = 340;
 const ROW = 40;
 const BAR = 22;
-/** Narrower shares of a bar have no room for their letter. */
+/** Smallest share of a bar with room for its letter. */
 const ROOM = 0.06;
 const IN_TIME = 'in time';
 /** Figures next to a bar. */
@@ -16,8 +16,8 @@ const SHOWN = ['in time/s', 'p99'];
 const LETTERS = [...'ABCDEFGHIJKL'];
 
 /**
- * Outcomes of the requests of each part of a breakdown: one bar each, from those in time to each cause of failure, or to
- * each outcome that a client sees. Causes differ in order, shade and letter, in the bar and in the legend.
+ * Outcomes of the requests of each part of a breakdown, one bar per part: those in time, then each cause of failure, or
+ * each outcome that a client sees. Causes differ in order, shade and letter, in bar and legend.
  */
 export function outcomeBars({ dimension, parts }: Breakdown): ChartSpec {
   const counted = parts.map(failuresOf);
@@ -99,7 +99,7 @@ export function outcomeBars({ dimension, parts }: Breakdown): ChartSpec {
   );
 }
 
-/** Failed requests by cause, or by outcome if a client saw them. */
+/** Failed requests by cause, or by outcome if a client measured them. */
 function failuresOf({
   failures,
   requests: { offered: _, ok: __, ...outcomes },

@@ -29,9 +29,8 @@ const STYLES = [
 const LEGENDS = { color: 'independent', strokeDash: 'independent', strokeWidth: 'independent' };
 
 /**
- * One run over time: offered load, goodput and failures, and on the same axis below them events, latency, how busy GPUs
- * were, the GPUs of a scaler and the values that the policy tuned. Answers after the nominal end of the workload are
- * right of a rule.
+ * One run over time: offered load, goodput and failures; below, on the same axis, events, latency, GPU utilization, the
+ * number of GPUs and the values that the policy tuned. A rule marks the nominal end of the workload.
  */
 export function overTime(run: DrawnRun, note = ''): ChartSpec {
   const { windows, summary, tuned = [] } = run;
@@ -82,7 +81,7 @@ export function runsOverTime(
   );
 }
 
-/** True if a value changed, so that it is worth a panel. */
+/** True if a value changed: only then does it get a panel. */
 function changes({ low, high }: TunedSeries): boolean {
   return Math.min(...low) < Math.max(...high);
 }
@@ -143,7 +142,7 @@ function linesLayer(lines: readonly Line[], y: object, { axis }: TimeAxis): obje
   };
 }
 
-/** A span of time, and what it was like. */
+/** A span of time with its values. */
 type Step<T> = T & { readonly beginSeconds: number; readonly endSeconds: number };
 
 /** Both ends of each span. */
@@ -170,7 +169,7 @@ interface Panel<T> {
   readonly params?: readonly object[];
 }
 
-/** A panel of values that are constant over spans of time; none if there is no value. */
+/** A panel of values that are constant over spans of time; empty without values. */
 function stepsPanel<T>(time: TimeAxis, steps: readonly Step<T>[], panel: Panel<T>): object[] {
   const { title, axis, read, height = LOWER_HEIGHT, below = [], params = [] } = panel;
   const lines = Object.entries(read).map(([name, readStep], i) => ({
@@ -181,7 +180,7 @@ function stepsPanel<T>(time: TimeAxis, steps: readonly Step<T>[], panel: Panel<T
   if (known.length === 0) return [];
   const values = known.flatMap(({ points }) => points.map(({ value }) => value ?? 0));
   const most = Math.max(...values);
-  // A line along the upper end would be cut in half.
+  // A line along the upper edge would be clipped to half its width.
   const scale = { domain: [Math.min(0, ...values), most > 0 ? 1.04 * most : 1], nice: false };
   const layer = linesLayer(known, { title, axis: { tickCount: 4, ...axis }, scale }, time);
   return [{ width: WIDTH, height, layer: [...below, { ...layer, params }] }];
@@ -191,7 +190,7 @@ function requestsPanel({ windows, summary }: DrawnRun, time: TimeAxis): object[]
   const nominalEnd = time.beginSeconds + summary.durationSeconds;
   const end = { data: { values: [{ at: nominalEnd / time.unitSeconds }] }, encoding: { x: time.axis } };
   const text = { type: 'text', y: 8, align: 'right', dx: -5, color: MUTED, text: 'end of the workload' };
-  // The rounding of windows is no tail.
+  // Windows end up to one width after the nominal end; that is no tail.
   const hasTail = time.endSeconds - nominalEnd > widthOf({ windows }) / 2;
   return stepsPanel(time, windows, {
     title: 'requests/s',
@@ -210,7 +209,7 @@ function requestsPanel({ windows, summary }: DrawnRun, time: TimeAxis): object[]
   });
 }
 
-/** Latency, how busy GPUs were, and how many they were. */
+/** Latency, GPU utilization and number of GPUs. */
 function gpuPanels({ windows, fleet, sloMs }: DrawnRun, time: TimeAxis): object[] {
   const sum = (gpus: readonly number[]) => gpus.reduce((total, count) => total + count, 0);
   const steps = (fleet?.steps ?? []).map((step, i, all) => ({
@@ -245,7 +244,7 @@ function gpuPanels({ windows, fleet, sloMs }: DrawnRun, time: TimeAxis): object[
   ];
 }
 
-/** Events of GPUs, a row for each kind, and where the GPU timeline begins; none without any. */
+/** Events of GPUs, one row per kind, and the start of the GPU timeline; empty without events. */
 function eventsPanel({ events = [], worst }: DrawnRun, time: TimeAxis): object[] {
   const begin = worst && { atSeconds: worst.fromMs / 1000, kind: 'GPU timeline', text: 'the most misses' };
   const rows = [...events, ...(begin === undefined ? [] : [begin])]
@@ -272,7 +271,7 @@ function tunedPanel({ name, unit, values, low, high }: TunedSeries, run: Windowe
   const steps = run.windows.slice(0, values.length).map((window, i) => {
     return { ...window, value: values[i], low: low[i], high: high[i] };
   });
-  // Spelling of the literature: `scheduleAhead` is `schedule_ahead`.
+  // As in the literature: `scheduleAhead` is `schedule_ahead`.
   const spelled = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return stepsPanel(time, steps, {
     title: unit === '' ? spelled : `${spelled} (${unit})`,

@@ -5,7 +5,7 @@ import { numberScale } from './x-axis.js';
 
 const WIDTH = 560;
 const HEIGHT = 300;
-/** Values of the key that span more than this factor read best on a logarithmic axis: steps are often relative. */
+/** Values of the key that span more than this factor get a logarithmic axis, since steps are often relative. */
 const LOG_FACTOR_X = 10;
 
 /** Values tried of one planned key, against one target. */
@@ -21,7 +21,7 @@ export interface PlanFigure extends ScaledFigure {
   /** By ascending x. */
   readonly points: readonly PlanPoint[];
   readonly answer: { readonly x: number; readonly label: string } | null;
-  /** Points that no point further left equals or beats: drawn as steps. */
+  /** Points better than every point left of them, drawn as steps. */
   readonly frontier?: readonly PlanPoint[];
 }
 
@@ -31,14 +31,16 @@ export interface PlanPoint extends ScaledPoint {
   readonly note: string;
 }
 
-/** Verdicts by colour and shape, in the words of the legend. */
+/** Color, shape and legend text of each verdict. */
 const VERDICTS = {
   yes: { name: 'meets', color: STRONG, shape: 'circle' },
   unsure: { name: 'meets only on average', color: '#8a6100', shape: 'diamond' },
   no: { name: 'misses', color: ALERT, shape: 'cross' },
 } as const;
 
-/** A figure by the values that a plan tried: the target as a rule, 95 % confidence bars, the answer marked. */
+/**
+ * A figure at each value that a plan tried, with 95 % confidence bars, a rule at the target and a mark at the answer.
+ */
 export function planFigure(figure: PlanFigure): ChartSpec {
   const { points, answer, limit } = figure;
   const across = numberScale(
@@ -107,7 +109,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
   });
 }
 
-/** Rule with its label on the side of the values that meet, which are further right. */
+/** Rule with its label at the right, where the values that meet the target are. */
 function limitRule(at: number, { limitLabel: text, atLeast }: PlanFigure, y: object) {
   const side = atLeast ? { baseline: 'bottom', dy: -4 } : { baseline: 'top', dy: 5 };
   const rule = { strokeDash: [5, 3], color: INK, strokeWidth: 1.4 };
@@ -115,7 +117,7 @@ function limitRule(at: number, { limitLabel: text, atLeast }: PlanFigure, y: obj
 }
 
 function answerRule({ x: at, label }: { x: number; label: string }, x: object) {
-  // Above the plot, where nothing can cross it.
+  // Above the plot, where no line crosses it.
   const above = { baseline: 'bottom', y: -4, color: STRONG, text: label };
   return labelledRule({ x }, { x: at }, { color: WEAK, strokeWidth: 8, opacity: 0.45 }, above);
 }

@@ -1,9 +1,9 @@
 import type { FigureUnit } from '../../record/figures.js';
 import { significant } from '../../text/numbers.js';
 
-/** From here on, shares are read by the missing part: 99 %, 99.9 %, 99.99 %. */
+/** Shares from here on are drawn by their number of nines: 99 %, 99.9 %, 99.99 %. */
 const NINES_FROM = 0.9;
-/** Figures that span more than this factor read best on a logarithmic axis. */
+/** Figures that span more than this factor get a logarithmic axis. */
 const LOG_FACTOR = 20;
 
 /** A mean at a value of the key. */
@@ -31,13 +31,13 @@ interface ScaleY {
   readonly axis: object;
   /** Position of a figure, in the numbers of the domain. */
   place(value: number): number;
-  /** Says of an axis that is not linear what it is; else empty. */
+  /** Note on an axis that is not linear; else empty. */
   readonly note: string;
 }
 
 /**
- * A scale on which a target's figure is readable both near its limit and far from it: by the number of nines for shares
- * close to all, logarithmic if a figure that should be small spans much, else linear.
+ * A scale on which a figure is readable both near its target and far from it: by the number of nines for shares near 1,
+ * logarithmic for a wide range of a figure that should be small, else linear.
  */
 export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): ScaleY {
   const values = [limit, ...points.flatMap(({ low, mean, high }) => [low, mean, high])];
@@ -64,7 +64,7 @@ function linearScale(unit: FigureUnit, most: number): ScaleY {
 
 /** The missing share, on a reversed logarithmic axis, with none missing at the top. */
 function ninesScale(values: readonly number[]): ScaleY {
-  // Rounding leaves 1 - 0.99 a little above 0.01.
+  // 1 - 0.99 is a little above 0.01.
   const missing = values.map((value) => significant(1 - value, 12));
   const some = missing.filter((share) => share > 0);
   const [least, most] = [Math.min(...some), Math.max(...some)];

@@ -27,11 +27,11 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   const unit = isWeighted ? 'weight/s' : 'req/s';
   const loads = points.map(({ weightedOfferedRps }) => weightedOfferedRps.mean);
   const load = loads.reduce((sum, one) => sum + one, 0) / loads.length;
-  // A rule for one load would mislead where it is varied.
+  // No rule if the load varies.
   const offered = loads.every((one) => Math.abs(one - load) <= 0.02 * load) ? load : null;
   const most = Math.max(...points.map(({ weightedGoodputRps }) => weightedGoodputRps.mean));
   const top = niceTop(Math.max(offered ?? 0, most));
-  // Groups are not ranked by goodput, but classes are by their weight.
+  // Groups are not ranked by goodput; classes are, by their weight.
   const ranked = recommendations.filter(({ best }) => best.groups.length === 0 || best.weighted !== null);
   const bests = new Set(ranked.map(({ best }) => best));
   const { spec, width, fluid, hasIntervals } = panel(slice, LARGE, {
@@ -109,9 +109,9 @@ function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
 
 /** Figure of each point that a panel shows. */
 interface Measure {
-  /** Name of the only line if there is no series. */
+  /** Name of the line if there is no series. */
   readonly name: string;
-  /** Null: there is nothing to show, a gap. */
+  /** Null: a gap. */
   of(point: Point): Estimate | null | undefined;
   /** Tooltip. */
   note(point: Point): string;
@@ -121,7 +121,7 @@ interface Measure {
   readonly rule: { readonly at: number; readonly text: string } | null;
 }
 
-/** Lines join numbers only; names, and values without a place on an axis of numbers, are side by side. */
+/** Lines join numbers only; names, and values off the axis, are side by side. */
 function panel(slice: Slice, size: { readonly width: number; readonly height: number }, measure: Measure) {
   const { x, series } = slice;
   const numbers = x.kind === 'number' ? acrossNumbers(slice, size.width, size.height) : null;
@@ -135,7 +135,7 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
     ...{ field: 'x', type: 'nominal', title: x.title, sort: along.labels },
     axis: nameLabels(along.labels, width),
   };
-  // Of names, the values of several series are next to each other.
+  // At each name, several series are side by side.
   const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
   const place = { x: across, ...(numbers === null && series !== null ? { xOffset } : {}) };
   const y = { field: 'value', type: 'quantitative', ...measure.y };
@@ -179,7 +179,7 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
   return {
     spec: { width, height: size.height, layer },
     width,
-    // Points next to the axis have fixed places.
+    // Points off the axis have fixed positions.
     fluid: slice.offAxis.length === 0,
     hasIntervals,
     isEmpty: known.length === 0,
@@ -210,7 +210,7 @@ function ruleLayers({ at, text }: { at: number; text: string }, y: object) {
 }
 
 function defaultRule(value: AxisValue, x: object) {
-  // Above the plot, where no line can cross it.
+  // Above the plot, where no line crosses it.
   const label = { baseline: 'bottom', y: -4, text: `default: ${value.label}` };
   return labelledRule({ x }, { x: value.at }, { strokeDash: [4, 3] }, label);
 }
@@ -223,7 +223,7 @@ function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
 /** Width of a character of a label, px. */
 const CHARACTER = 6.4;
 
-/** Orientation of the names along an axis: level if each fits into its place, else slanted. */
+/** Angle of the names along an axis: horizontal if all fit, else slanted. */
 function nameLabels(labels: readonly string[], width: number) {
   const longest = Math.max(0, ...labels.map((label) => label.length));
   return longest * CHARACTER <= width / Math.max(1, labels.length)

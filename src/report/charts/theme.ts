@@ -11,7 +11,7 @@ const FONT = 'Inter, system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-
 export const INK = LIGHT.ink;
 export const MUTED = LIGHT.muted;
 export const GRID = '#e3e7ec';
-/** Colours of the highlighted value, and of its reference. */
+/** Colors of the highlighted value and of its reference. */
 export const STRONG = LIGHT.strong;
 export const WEAK = '#b9c4d0';
 export const ALERT = '#b3261e';
@@ -38,10 +38,10 @@ const SERIES_SHAPES = [
   'triangle-left',
 ];
 
-/** Style of the series with this rank. */
+/** Style of the series with the given rank. */
 export function seriesStyle(rank: number): { color: string; dash: number[]; shape: string } {
   const cycle = <T>(list: readonly T[]): T => list[rank % list.length] as T;
-  // One further in each round, so that the shape of an earlier series gets another dash.
+  // Shifted by one per round, so that a repeated shape gets another dash.
   const round = Math.floor(rank / SERIES_SHAPES.length);
   const dash = SERIES_DASHES[(rank + round) % SERIES_DASHES.length] as number[];
   return { color: cycle(SERIES_COLORS), dash, shape: cycle(SERIES_SHAPES) };
@@ -50,7 +50,10 @@ export function seriesStyle(rank: number): { color: string; dash: number[]; shap
 /** Legend above a plot. */
 export const LEGEND = { title: null, orient: 'top', labelLimit: 200 } as const;
 
-/** Encodings of a chart's series by the field that names them; a legend shows several: their points, or else lines. */
+/**
+ * Encodings of a chart's series by the field that names them, with a legend, of points or else lines, if there are
+ * several.
+ */
 export function seriesEncoding<Style extends object>(
   field: string,
   names: readonly string[],
@@ -80,7 +83,7 @@ interface Heading {
   readonly subtitle: string;
   /** Width of the whole picture, px; the subtitle wraps to it. */
   readonly width: number;
-  /** True if all of its layout follows the width of its plots, so that a page may make them narrower. */
+  /** True if its layout follows the width of its plots, so that a page may make them narrower. */
   readonly fluid?: boolean;
 }
 
@@ -88,7 +91,7 @@ interface Heading {
 export type ChartMeta = Pick<Heading, 'subtitle' | 'fluid'>;
 
 /**
- * A whole chart: the shared parts (schema, heading, white ground, quiet axes) and its own. `body` is not typed as
+ * A whole chart: the shared parts (schema, heading, white background, axes) and its own. `body` is not typed as
  * Vega-Lite's because that rejects readonly arrays; a test compiles every chart and fails on the first warning.
  */
 export function chart(heading: Heading, body: object): ChartSpec {
@@ -116,7 +119,7 @@ export function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(' · ');
 }
 
-/** Axis of names, left of a row each. */
+/** Axis of row names. */
 export const NAMES_AXIS = { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 };
 
 const CONFIG = {

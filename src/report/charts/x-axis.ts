@@ -8,14 +8,14 @@ const LABEL_SIZE = 12;
 /** Gap between the labels next to the axis, px. */
 const GAP = 18;
 
-/** A numeric axis x of a slice, and to the right of its numbers the points without one. */
+/** A numeric x axis of a slice, with the points off the axis to its right. */
 export interface AcrossNumbers {
   /** Width of the plot, px: the requested width for the numbers, plus the points off the axis. */
   readonly width: number;
   readonly encoding: object;
   /** Position of a point. */
   at(point: Point): number;
-  /** Labels under the points off the axis, and a line between them and the numbers. */
+  /** Labels under the points off the axis, and a line that separates them from the numbers. */
   readonly marks: readonly object[];
 }
 
@@ -28,7 +28,7 @@ export function acrossNumbers(
   const numbers = x.values.filter(({ isWord }) => !isWord);
   const { isLog, scale, axis, domain } = numberScale(numbers.map(({ at }) => at));
   const [low, high] = domain;
-  // Beyond the numbers there are words.
+  // Labels beyond the numbers are words.
   const labelExpr = `datum.value <= ${rangeOf(numbers)[1]} ? datum.label : ''`;
   const atPx = (px: number) =>
     isLog ? low * (high / low) ** (px / numbersWidth) : low + ((high - low) * px) / numbersWidth;
@@ -69,11 +69,11 @@ export function acrossNumbers(
   };
 }
 
-/** Values that span more than this factor read best on a logarithmic axis. */
+/** Values that span more than this factor get a logarithmic axis. */
 const LOG_FACTOR = 20;
 /** Margin around the outermost marks, as a share of the axis. */
 const AIR = 0.02;
-/** A tick at each value if they are as few. */
+/** Largest number of values that get a tick each. */
 const MOST_TICKS = 12;
 
 /** Scale and axis for some values along x. */

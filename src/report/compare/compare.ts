@@ -11,14 +11,14 @@ export interface Comparison {
   readonly runs: readonly ComparedRun[];
   /** Changes of each run but the first. */
   readonly headlines: readonly Headline[];
-  /** Reasons why the runs answer different questions, and misleading figures; one line each, may be empty. */
+  /** Reasons why the runs are not comparable, and misleading figures; one line each. */
   readonly warnings: readonly string[];
   readonly figures: readonly ComparedFigure[];
-  /** Their fleets by cost; empty without a scaler. */
+  /** Fleets of the runs by cost; empty without a scaler. */
   readonly fleets: readonly RankedFleet[];
 }
 
-/** Facts about a compared run. */
+/** One of the compared runs. */
 export interface ComparedRun {
   readonly name: string;
   readonly experiment: string;
@@ -30,7 +30,7 @@ export interface ComparedRun {
   readonly overrides: readonly string[];
 }
 
-/** Compares runs with the first of them, figure by figure. Takes one run or more. */
+/** Compares runs with the first, figure by figure. `runs` must not be empty. */
 export function compareRuns(runs: readonly NamedRun[]): Comparison {
   const figures = comparedFigures(runs.map(({ run }) => run));
   const [first, ...others] = runs as [NamedRun, ...NamedRun[]];
@@ -47,7 +47,7 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
     headlines: headlinesOf(runs, figures),
     warnings: [
       ...others.flatMap((other) => differencesThatMatter(first, other)),
-      // Badly sent requests explain differences by themselves.
+      // Requests sent late can explain differences alone.
       ...runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`)),
     ],
     figures,
@@ -56,8 +56,8 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
 }
 
 /**
- * Differences that make a run answer another question than the first, a line each: another experiment, seed, SLO or
- * length. Other overrides are not listed, since they are usually the point of the comparison.
+ * Differences that make a run not comparable with the first, one line each: another experiment, seed, SLO or length.
+ * Other overrides are not listed, since they are usually the point of the comparison.
  */
 function differencesThatMatter(first: NamedRun, other: NamedRun): string[] {
   const settingsOf = ({ run: { summary, sloMs } }: NamedRun) =>
@@ -79,7 +79,7 @@ function differencesThatMatter(first: NamedRun, other: NamedRun): string[] {
   ];
 }
 
-/** Settings closer than this share of the larger are equal: a run's length follows its last arrival, to the ms. */
+/** Durations that differ by less than this share of the larger are equal: a run may end at its last arrival. */
 const NOISE = 0.001;
 
 function isSame(a: number | string | null, b: number | string | null): boolean {

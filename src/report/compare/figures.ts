@@ -6,18 +6,20 @@ import { marginBetween, type SlicedFigure, slicedFigure, slicedPart } from '../s
 
 /** One figure of all runs; arrays in the order of the runs. */
 export interface ComparedFigure {
-  /** Name in tolerances, if they have one; for a group of users, after the group's name and a dot. */
+  /** Name in tolerances, prefixed for a group of users by the group's name and a dot. */
   readonly name: string;
   /** Label for people. */
   readonly label: string;
   readonly unit: FigureUnit;
-  /** ms for latencies, a share of 1 for shares; null: nothing to measure; Infinity: `never`, see `Figure`. */
+  /** Latencies in ms, shares of 1; null: nothing to measure; Infinity: `never`, see `Figure`. */
   readonly values: readonly (number | null)[];
   /** Value minus that of the first run; null if either is null, or one is `never`. */
   readonly differences: readonly (number | null)[];
-  /** Half of the 95 % confidence interval of the difference, between runs of one sample each; null if not known. */
+  /**
+   * Half-width of the 95 % confidence interval of the difference between runs of one sample each; null if not known.
+   */
   readonly margins: readonly (number | null)[];
-  /** The difference as a share of the first run's value; null also if that is 0 and this one is not. */
+  /** Difference as a share of the first run's value; null also if only the first is 0. */
   readonly relative: readonly (number | null)[];
 }
 
@@ -32,7 +34,7 @@ const UTILIZATIONS = ['execUtilization', 'weightsUtilization'];
 /** Figures of clusters whose GPUs have kinds, and of those with prices. */
 const COSTS = ['gpuHours', 'costPerHour', 'costPerMillion'];
 
-/** Figures of parts, by dimension, and those of all by the weights of classes. */
+/** Figures of parts, by dimension, and figures weighted by class. */
 const OF_PARTS = [
   ['group', ['goodputRps', 'attainment', 'p50', 'p99']],
   ['class', ['goodputRps', 'attainment', 'gpuShare', 'p99']],
@@ -99,7 +101,7 @@ function partFigures(runs: readonly RunResult[]): ComparedFigure[] {
   });
 }
 
-/** Losses of models with enough requests to be assessed: of the one that lost most in each run, and their number. */
+/** Losses of assessed models: the largest in each run, and how many models lost much. */
 function modelFigures(runs: readonly RunResult[]): ComparedFigure[] {
   const attained = ({ summary }: RunResult) =>
     new Map(summary.by.model.filter(isAssessed).map(({ key, attainment }) => [key, attainment!]));
@@ -128,7 +130,7 @@ function modelFigures(runs: readonly RunResult[]): ComparedFigure[] {
   ];
 }
 
-/** Loss of attainment that is worth counting. */
+/** Smallest loss of attainment that counts as much. */
 const MUCH = 0.1;
 
 function compared(

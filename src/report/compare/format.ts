@@ -31,7 +31,7 @@ export function relativeText({ unit, differences, relative }: ComparedFigure, i:
   return share === null ? 'from 0' : `${signOf(share)}${hundredths(Math.abs(share))} %`;
 }
 
-/** Both values of run `i` and the first, and what changed: `goodput 400/s → 352/s (-48/s ± 3.1, -12.0 %)`. */
+/** Values of the first run and of run `i`, and their difference: `goodput 400/s → 352/s (-48/s ± 3.1, -12.0 %)`. */
 export function changeText(figure: ComparedFigure, i: number): string {
   const texts = [differenceText(figure, i), relativeText(figure, i)];
   const changes = [...new Set(texts.filter((text) => text !== '' && text !== '–'))];
@@ -49,7 +49,7 @@ const FORMATS: Readonly<Record<FigureUnit, (value: number) => string>> = {
   price: priceText,
 };
 
-/** A share times 100. A change may exceed 100 %, and a small one must not be shown as none. */
+/** A share as a percentage, which may exceed 100. A small change is not rounded to none. */
 function hundredths(share: number): string {
   const percent = share * 100;
   if (percent >= 100) return formatCount(percent);

@@ -5,11 +5,11 @@ import type { NamedRun } from './named-run.js';
 /** Changes of one run against the first. */
 export interface Headline {
   readonly run: string;
-  /** Attainment, then the group and the model that lost most of it. */
+  /** Change of attainment, then the group and the model that lost most. */
   readonly text: string;
 }
 
-/** Smaller losses of a part are a handful of requests. */
+/** Smallest loss of a part that is reported: less is a handful of requests. */
 const PART_LOSS = 0.005;
 
 /** One headline for each run but the first. `figures`: of all runs. */
@@ -31,7 +31,10 @@ export function headlinesOf(
   });
 }
 
-/** The group or model whose attainment fell most, beyond chance as far as that is known; undefined if none fell. */
+/**
+ * The group or model whose attainment fell most, and by more than its confidence interval if that is known; undefined
+ * if none fell.
+ */
 function lostMost(figures: readonly ComparedFigure[], dimension: 'group' | 'model', i: number) {
   const changeOf = ({ differences }: ComparedFigure) => differences[i] ?? 0;
   return figures

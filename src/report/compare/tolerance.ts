@@ -76,7 +76,7 @@ export function checkTolerances(tolerances: readonly Tolerance[], comparison: Co
   });
 }
 
-/** A latency that is never reached agrees with another one only. */
+/** `never` agrees with `never` only. */
 function isWithin({ limit, relative }: Tolerance, figure: ComparedFigure, i: number): boolean {
   const difference = figure.differences[i] ?? null;
   if (difference === null) return false;

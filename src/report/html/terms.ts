@@ -25,7 +25,7 @@ export const TERMS: readonly Term[] = [
   {
     term: 'p99',
     meaning:
-      '99 % of the offered requests were answered within this time; never: more than 1 % were not answered within their SLO',
+      'time within which 99 % of the offered requests were answered; never: more than 1 % were not answered within their SLO',
     pattern: /\bp\d+/,
   },
   {
@@ -41,17 +41,17 @@ export const TERMS: readonly Term[] = [
   {
     term: 'schedule_ahead',
     meaning:
-      'how far ahead the scheduler books each GPU: far enough that the next order arrives in time, but no further, because requests that are booked cannot join a fuller batch',
+      'how far ahead the scheduler books each GPU: far enough that the next order arrives in time, and no further, because booked requests cannot join a fuller batch',
     pattern: /schedule_?ahead/i,
   },
   {
     term: 'window',
     meaning:
-      'when an action may start; after that a GPU refuses it, because it would delay what is planned next',
+      'when an action may start; later, a GPU refuses it, because it would delay the actions planned next',
   },
   {
     term: 'bound',
-    meaning: 'goodput that no scheduler can exceed, even one that knows all requests beforehand',
+    meaning: 'goodput that no scheduler can exceed, even one that knows all requests in advance',
     pattern: /\bbounds?\b/i,
   },
   {
