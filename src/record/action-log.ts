@@ -37,12 +37,12 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
   column('requests_queued', 'requests that waited for the model when the result was handled'),
   column('copies_loaded', 'GPUs that held the model when the result was handled'),
   column('action_sent', 'when it was sent, since the start of the run', 'ns'),
-  column('window_earliest', 'first moment at which it might start, since sent; below 0 if before', 'ns'),
-  column('window_latest', 'last moment at which it might start, since sent; -1 if without end', 'ns'),
+  column('window_earliest', 'start of its window, since sent; below 0 if before', 'ns'),
+  column('window_latest', 'end of its window, since sent; -1 if unlimited', 'ns'),
   column('worker_exec_begin', 'measured begin, since sent; 0 unless status is 0', 'ns'),
 ];
 
-/** Extra last column where models take inputs of different lengths. */
+/** Extra last column if models take inputs of different lengths. */
 export const PADDED_COLUMN = column(
   'padded_length',
   'what the inputs of an INFER were padded to, 0 otherwise; only in runs of models that take several lengths',

@@ -18,12 +18,12 @@ export function binWidthNs(spanNs: number): number {
   return ROUND_WIDTHS_NS.find((widthNs) => widthNs * MAX_BINS >= spanNs) ?? NS_PER_DAY;
 }
 
-/** Bins after the nominal end: the last takes all that comes later. */
+/** Bins after the nominal end; the last one takes everything later. */
 const TAIL_BINS = MAX_BINS;
 
 /**
- * Equal bins of virtual time over [fromNs, toNs), none if that is no span, and further ones of the same width for
- * answers after the nominal end. By default at most 240, with a round width where that divides the span.
+ * Equal bins of virtual time over [fromNs, toNs), none if that is empty, and further ones of the same width for answers
+ * after the nominal end. By default at most 240, with a round width if that divides the span.
  */
 export class TimeBins {
   readonly widthNs: number;

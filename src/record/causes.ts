@@ -19,7 +19,7 @@ import {
 } from '../core/request.js';
 import { LIMIT_PIPELINE, LIMIT_RATE, LIMIT_SHARE } from '../core/tenants.js';
 
-/** Reasons why a request was not answered within its SLO, of which it has exactly one: a label, and its meaning. */
+/** Causes of failure, each with a label and its meaning. A request not answered within its SLO has exactly one. */
 const TABLE = {
   late: ['late', 'executed, but answered after its deadline'],
   refused: [
@@ -36,7 +36,7 @@ const TABLE = {
   ],
   missedWindow: [
     'missed window',
-    'its turn came too late, its weights were not loaded, or they were unloaded while its INFER ran',
+    'its INFER came too late, its weights were not loaded, or they were unloaded while its INFER ran',
   ],
   deviceError: ['device error', 'the device failed at its INFER, or no device could load its model'],
   workerLost: ['worker lost', 'its worker was lost before it was answered'],
@@ -47,7 +47,7 @@ const TABLE = {
   ],
   restTooLong: [
     'no time for the rest',
-    'given up between steps of its pipeline: those that remained could not be done by its deadline',
+    'given up between steps of its pipeline: the remaining steps could not finish by its deadline',
   ],
 } as const;
 export type Cause = keyof typeof TABLE;
@@ -66,7 +66,7 @@ function columnOf(column: 0 | 1): Readonly<Record<Cause, string>> {
 }
 
 const INDEX = Object.fromEntries(CAUSES.map((cause, i) => [cause, i])) as Readonly<Record<Cause, number>>;
-/** Statuses of a wrong schedule rather than a failed device: those that `missedWindow` of an experiment applies to. */
+/** Statuses caused by the schedule, not by a failed device: `missedWindow` of an experiment applies to these. */
 const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIGHTS_CHANGED];
 
 /**
@@ -88,12 +88,12 @@ function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit
   return cold ? INDEX.timedOutCold : INDEX.timedOutQueued;
 }
 
-/** Finds why requests failed; it must see every finished action, in order. One per run, fed by the recorder. */
+/** Finds the cause of each failure. The recorder feeds it every finished action, in order; one per run. */
 export class CauseFinder {
   /** By model: when it was loaded onto a GPU while no other held it. */
   private readonly heldSinceNs: number[] = [];
 
-  /** Live, models are added to and removed from `models`. */
+  /** In live mode, models are added to and removed from `models`. */
   constructor(private readonly models: readonly ModelSpec[]) {}
 
   completed({ kind, status, model }: Action, nowNs: number, copies: number): void {
@@ -107,7 +107,7 @@ export class CauseFinder {
     return causeIndex(outcome, requests.failedStatus[slot], !(copies > 0 && warm), requests.limit[slot]);
   }
 
-  /** True if some GPU has held the model, which is no pipeline, for as long as an INFER of one request takes. */
+  /** True if some GPU has held the model for as long as an INFER of one request takes. The model is not a pipeline. */
   private fitsInfer(model: number, nowNs: number): boolean {
     if (model >= this.models.length) return false;
     const sinceNs = this.heldSinceNs[model] ?? Number.NEGATIVE_INFINITY;

@@ -16,7 +16,7 @@ export function spanSeconds(counted: Counted): number {
   return spanNs(counted) / NS_PER_S;
 }
 
-/** Part of an action's time that is counted, ns. */
+/** Counted part of an action's time, ns. */
 export function countedNs(counted: Counted, { beginNs, endNs }: { beginNs: number; endNs: number }): number {
   const toNs = counted.warmupNs + spanNs(counted);
   return Math.max(0, Math.min(endNs, toNs) - Math.max(beginNs, counted.warmupNs));

@@ -17,9 +17,9 @@ export const DIMENSIONS = {
 } as const;
 export type Dimension = keyof typeof DIMENSIONS;
 
-/** Facts about a run that divide its requests. */
+/** Facts about a run by which its requests are divided. */
 interface Divided {
-  /** Sections of the workload, and the first user of each, ascending from 0; absent: not known. */
+  /** Sections of the workload, and the first user id of each, ascending from 0; absent: not known. */
   readonly sections?: readonly string[];
   readonly sectionStarts?: ArrayLike<number>;
   readonly classes: readonly RequestClass[];

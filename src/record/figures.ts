@@ -36,7 +36,7 @@ export function figureOf(name: string): Figure | null {
   return headline === null ? askedFor(named) : latency(named.reading, headline);
 }
 
-/** Percentiles to request from a run so that figures of these names can be read, ascending. */
+/** Percentiles that a run must compute for the figures with these names, ascending. */
 export function percentilesOf(names: readonly string[]): number[] {
   const asked = names.flatMap((name) => {
     const isNamed = Object.hasOwn(FIGURES, name) || PART_FIGURE.test(name);
@@ -120,7 +120,7 @@ function figuresIn<T>(schema: z.ZodType, path: readonly string[] = []): Record<s
   return Object.assign({}, ...inside);
 }
 
-/** A schema that may have fields, as an object does, or wrap another, as a list or an optional field does. */
+/** A schema that has fields, like an object, or wraps another schema, like a list or an optional field. */
 type Around = z.ZodType & { readonly shape?: Readonly<Record<string, z.ZodType>>; unwrap?(): z.ZodType };
 
 function memberOf(value: unknown, key: string): unknown {
@@ -156,7 +156,7 @@ export function partOf({ by }: MeasuredSummary, dimension: Dimension, key: strin
   return parts.find((each) => each.key === key) ?? null;
 }
 
-/** Hours for which GPUs were paid; null if their number is not known. */
+/** GPU-hours paid for; null if not known. */
 export function gpuHoursOf({
   scaling,
   by: { kind: kinds },
@@ -174,7 +174,7 @@ function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Fi
   };
 }
 
-/** A percentile that summaries contain only on request. */
+/** Figure of a percentile that summaries contain only on request. */
 function askedFor({ reading, percentile }: NamedPercentile): Figure {
   const name = `p${percentile}`;
   return {

@@ -32,7 +32,7 @@ export class FleetTally implements FleetObserver {
   private stopped = 0;
   private readonly steps: Step[] = [];
   private wanted: readonly number[] = [];
-  /** Decisions that wanted something else than the one before. */
+  /** Decisions that changed the wanted number of GPUs. */
   readonly events: RunEvent[] = [];
 
   constructor(private readonly options: FleetTallyOptions) {
@@ -68,7 +68,7 @@ export class FleetTally implements FleetObserver {
     });
   }
 
-  /** Paid time by kind. */
+  /** Time paid for, by kind. */
   paid(): PaidKind[] {
     const { warmupNs } = this.options;
     const toNs = warmupNs + spanNs(this.options);

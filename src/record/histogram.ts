@@ -7,8 +7,8 @@ const EXPONENT_OF_ONE = 1023;
 const UPPER_BITS = 20;
 
 /**
- * A value's bucket is its exponent and the first bits of its fraction, adjacent in the upper half of a double: one
- * store and one load, no logarithm, no branch.
+ * A value's bucket is its exponent and the first bits of its fraction, which are adjacent in the upper half of a
+ * double: one store and one load, no logarithm, no branch.
  */
 const double = new Float64Array(1);
 const words = new Uint32Array(double.buffer);

@@ -5,12 +5,12 @@ import type { LatencyCdf, LatencyMs, PercentileMs, RequestCounts, RequestFigures
 
 /** Percentiles of the latency curve of a run: whole numbers and the tail. */
 const CDF_PERCENTILES = [...Array(100).keys(), 99.9, 99.99, 100];
-/** Those of a part of a run. */
+/** Percentiles of the latency curve of a part of a run. */
 export const PART_PERCENTILES = CDF_PERCENTILES.filter((percent) => percent % 5 === 0 || percent >= 99);
 
 /**
- * Latencies in ms over `requests` requests, those not counted by `histogram` being never answered in time: a figure
- * that falls on one of them is null, as is everything if there were no requests.
+ * Latencies in ms over `requests` requests, of which those missing in `histogram` were never answered in time: a figure
+ * that falls on one of them is null, and all are if there were no requests.
  */
 export function latencyMs(histogram: Histogram, requests: number): LatencyMs {
   const [p50, p90, p95, p99, p999, p9999] = histogram
@@ -38,7 +38,8 @@ export function latencyCdf(
 }
 
 /**
- * Further percentiles in ms, ascending: over `offered` requests, `ok` holding those in time, and over executed ones.
+ * Further percentiles in ms, ascending: over `offered` requests, of which `ok` holds those in time, and over executed
+ * ones.
  */
 export function percentilesMs(
   percentiles: readonly number[],

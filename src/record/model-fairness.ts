@@ -1,11 +1,11 @@
 import type { ModelFairness, ModelFigures } from './results.js';
 
-/** The attainment of a model with fewer requests says little: it is listed, but not assessed. */
+/** Fewest requests for a model to be assessed: with fewer, attainment says little. */
 export const FEWEST_REQUESTS = 20;
 
 /**
- * Models by attainment, the worst first; those with too few requests to be assessed come last; among equals, the one
- * with more requests comes first.
+ * Models by attainment, the worst first; those with too few requests to be assessed last; ties by number of requests,
+ * the most first.
  */
 export function worstFirst(models: readonly ModelFigures[]): ModelFigures[] {
   return models.toSorted(

@@ -4,10 +4,10 @@ import { LogReader } from '../base/files/log-reader.js';
 import { OutputFile } from '../base/files/output-file.js';
 import type { LogFile } from './log-columns.js';
 
-/** Rows that are encoded, and in memory, at a time. */
+/** Rows encoded, and held in memory, at a time. */
 const GROUP_ROWS = 50_000;
 
-/** Writes a closed log again as Parquet, next to it: the same numbers in typed columns. Throws `E_FILE_WRITE`. */
+/** Writes a Parquet copy of a closed log next to it, with typed columns. Throws `E_FILE_WRITE`. */
 export async function writeParquet({ path, columns }: Pick<LogFile, 'path' | 'columns'>): Promise<void> {
   const names = columns.map(({ name }) => name);
   const data = columns.map(({ unit }) => new (unit === 'ratio' ? Float64Array : BigInt64Array)(GROUP_ROWS));

@@ -13,11 +13,11 @@ export class PartTally {
   readonly failures: Float64Array;
   /** Time of INFERs by part, ns; the requests of a batch share its time evenly. */
   readonly gpuNs: Float64Array;
-  /** Time from arrival to answer, ns, by part: of requests answered in time, and of late ones; null: there are none. */
+  /** Latencies by part, ns: of requests answered in time, and of late ones; null: none. */
   private readonly inTimeLatency: (Histogram | null)[];
   private readonly lateLatency: (Histogram | null)[];
 
-  /** Latencies of a part without any. */
+  /** Empty histogram, for parts without latencies. */
   private readonly none: Histogram;
 
   /** `parts`: their number; `bits`: of the latency histograms, see `Histogram`. */
@@ -62,7 +62,7 @@ export class PartTally {
     return late === null ? this.inTime(part) : merged(this.bits, [this.inTimeLatency[part], late]);
   }
 
-  /** All parts as one; itself if it has one. */
+  /** All parts merged; this tally itself if it has one part. */
   total(): PartTally {
     if (this.parts === 1) return this;
     const all = new PartTally(1, this.bits);

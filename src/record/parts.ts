@@ -20,7 +20,7 @@ import type { RunTally } from './run-tally.js';
 export interface PaidKind {
   readonly paidNs: number;
   readonly onNs: number;
-  /** Largest number paid for at the same time. */
+  /** Largest number paid for at a time. */
   readonly most: number;
 }
 
@@ -35,7 +35,7 @@ export function buildParts(
 ): RunParts {
   const { dimensions } = recorder;
   const kinds = kindFigures(recorder, paid);
-  /** Parts with their figures, and what `more` adds to what is known of them from the start. */
+  /** Parts with their figures, and the facts that `more` adds. */
   const parts = <D extends Dimension, T extends object = object>(
     dimension: D,
     more?: (part: number) => T,

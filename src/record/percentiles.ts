@@ -45,7 +45,7 @@ export function isOutsideRange(name: string): boolean {
   return digits !== undefined && respelt(name) === null && parsePercentile(name) === null;
 }
 
-/** Correct spelling of `p995`: nines before a digit without its point. Null for any other word: `p101` is a mistake. */
+/** Correct spelling of `p995`, which lacks its point: `p99.5`. Null for any other word, such as `p101`. */
 export function respelt(name: string): string | null {
   const parts = /^(p|executedP)(9\d)(\d+)$/.exec(name);
   return parts === null ? null : `${parts[1]}${parts[2]}.${parts[3]}`;

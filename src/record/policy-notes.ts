@@ -1,6 +1,6 @@
 import { listed } from '../text/words.js';
 
-/** Features of an experiment that a policy may not support. A summary lists those of its own policy. */
+/** Features of an experiment that a policy may not support. A summary lists those that its policy lacks. */
 export const POLICY_NOTES = [
   'weights',
   'shares',
@@ -9,11 +9,11 @@ export const POLICY_NOTES = [
   'lengthsWithClasses',
 ] as const;
 
-/** One thing that a policy does not do. */
+/** A feature that a policy does not support. */
 export interface PolicyNote {
   readonly policy: string;
   readonly about: (typeof POLICY_NOTES)[number] | 'kinds' | 'slo' | 'models';
-  /** Text for people; for kinds, where policies have different fallbacks, and for what no policy could do. */
+  /** Text for people, if the fallback depends on the policy or no policy supports the feature. */
   readonly text?: string;
 }
 
@@ -28,7 +28,7 @@ interface NoteText {
   readonly text: string;
 }
 
-/** Parts of a summary that concern notes on its policy. */
+/** Parts of a summary that notes on its policy depend on. */
 interface Noted {
   readonly policy?: string;
   readonly policyNotes?: readonly (typeof POLICY_NOTES)[number][];
@@ -61,7 +61,7 @@ const TEXTS: Readonly<
   ],
 };
 
-/** One note per thing, however many policies do not do it. */
+/** One note per feature, however many policies lack it. */
 export function noteTexts(notes: readonly PolicyNote[]): NoteText[] {
   const listedNotes = POLICY_NOTES.flatMap((about) => {
     const names = [...new Set(notes.filter((one) => one.about === about).map(({ policy }) => policy))];

@@ -4,12 +4,12 @@ import { ACTION, ACTION_COLUMNS } from './run-rows.js';
 
 /** Number of LOADs kept longer than the rest. */
 const MOST_LOADS = 4096;
-/** More than the models of any cluster. */
+/** More models than any cluster has. */
 const MODELS = 2 ** 24;
 
 /**
- * Latest actions of a run as rows of `ACTION`, plus the LOADs of models that GPUs hold, however old: without them, warm
- * and cold models look alike. Memory is bounded.
+ * Latest actions of a run as rows of `ACTION`, plus the LOADs of all models that GPUs hold, without which warm and cold
+ * models would look alike. Memory is bounded.
  */
 export class RecentActions {
   private readonly latest: RowRing;

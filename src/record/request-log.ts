@@ -49,19 +49,19 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   },
 ];
 
-/** Extra column where the experiment declares classes. */
+/** Extra column if the experiment declares classes. */
 export const CLASS_COLUMN = column(
   'class_id',
   'index of its class among those of the experiment; only where it declares some',
 );
 
-/** Extra column where the experiment declares tenants. */
+/** Extra column if the experiment declares tenants. */
 export const TENANT_COLUMN = column(
   'tenant_id',
   'index of its tenant among those of the experiment; only where it lists some',
 );
 
-/** Extra columns where the experiment has pipelines. */
+/** Extra columns if the experiment has pipelines. */
 export const PIPELINE_COLUMNS = [
   column(
     'step_id',
@@ -73,7 +73,7 @@ export const PIPELINE_COLUMNS = [
   ),
 ];
 
-/** Extra last column where models take inputs of different lengths. */
+/** Extra last column if models take inputs of different lengths. */
 export const LENGTH_COLUMN = column(
   'length',
   'length of its input, 0 if unknown; only in runs of models that take several lengths',
@@ -153,7 +153,6 @@ export class RequestLog extends LogFile implements RunObserver {
     return `${this.hasClasses ? `\t${requestClass[slot]}` : ''}${this.hasTenants ? `\t${tenant[slot]}` : ''}${pipeline}`;
   }
 
-  /** Actions have their own log. */
   completed(): void {}
 }
 

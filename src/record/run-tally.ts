@@ -55,7 +55,7 @@ interface TalliedKind {
   readonly pricePerHour: number | null;
 }
 
-/** Latencies of a model are within 0.8 %, so that thousands of models take little memory. */
+/** Latencies of a model are within 0.8 %, which keeps memory small for thousands of models. */
 const MODEL_BITS = 6;
 
 /** Requests of a run by one dimension. */
@@ -68,11 +68,11 @@ interface TalliedDimension {
 }
 
 /**
- * Counts everything for the summary, windows and groups of a run, in memory that depends neither on the length of
- * the run nor on its number of requests. A request is counted once, at its answer; a driver answers every request
- * before it ends, so offered is the sum of outcomes.
+ * Counts everything for the summary, windows and groups of a run, in memory that depends neither on the length of the
+ * run nor on its number of requests. A request is counted once, at its answer. A driver answers every request before it
+ * ends, so offered is the sum of outcomes.
  *
- * The members are counters to read after the run; `summary.ts` turns them into results.
+ * Members are read after the run; `summary.ts` turns them into results.
  */
 export class RunTally implements RunObserver {
   readonly gpus: number;
@@ -86,9 +86,9 @@ export class RunTally implements RunObserver {
   /** Requests by group and by model, which every run has. */
   private readonly groups: PartTally;
   private readonly byModel: PartTally;
-  /** Requests by each other dimension that has parts: apart, so that a run without any pays nothing for them. */
+  /** Requests by each other dimension that has parts; empty, and free, in a run without any. */
   private readonly others: readonly TalliedDimension[];
-  /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
+  /** SLO of each section's requests, ns; 0: none arrived, NaN: they differ. */
   private readonly slosNs: Float64Array;
   /** Requests withdrawn by their clients; these are not offered. */
   cancels = 0;
@@ -110,7 +110,7 @@ export class RunTally implements RunObserver {
   readonly busyNs: Float64Array;
   /** Successful INFERs by kind of GPU. */
   readonly infersByKind: Float64Array;
-  /** Kind of each GPU; 0 for all where kinds have no names. */
+  /** Kind of each GPU; 0 for all if kinds have no names. */
   private readonly kindOf: Uint8Array;
 
   /** Values that the policy tunes. */
@@ -267,7 +267,7 @@ export class RunTally implements RunObserver {
     }
   }
 
-  /** Adds the time of an action to its lane, even if the result is an error; one that never started has length 0. */
+  /** Adds the time of an action to its lane, even if it failed; an action that never started has length 0. */
   private addBusy(lane: number, action: Action): void {
     this.busyNs[this.kindOf[action.gpu] * 2 + lane] += countedNs(this, action);
     this.windows.addBusy(lane, action);

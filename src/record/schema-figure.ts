@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Facts about a figure; its description is that of its field. */
+/** Facts about a figure; its description is its field's. */
 export interface FigureFacts {
   /** ms for latencies, a share of 1, a count, per second, hours, or an amount in the currency of the experiment. */
   readonly unit: 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
@@ -16,10 +16,10 @@ export interface FigureFacts {
   readonly ofScheduler?: true;
 }
 
-/** Fields of a summary, and of its parts, that are figures: the one place to look one up. */
+/** Registry of the fields of a summary, and of its parts, that are figures. */
 export const FIGURES = z.registry<FigureFacts>();
 
-/** Fields with their descriptions; an item of a list needs none. */
+/** Fields with their descriptions; list items need none. */
 export const count = (about = '') => described(z.int().nonnegative(), about);
 export const amount = (about = '') => described(z.number().nonnegative(), about);
 export const amountOrNull = (about: string) => amount().nullable().describe(about);

@@ -13,13 +13,13 @@ export const failureCountsSchema = z.object(
 /** Count of a cause; absent in results older than the cause. */
 function causeCount(cause: Cause) {
   const field = count().default(0).describe(CAUSE_MEANINGS[cause]);
-  // The figure `late` is the outcome of that name.
+  // `late` is already a figure, as an outcome.
   if (cause === 'late') return field;
   const label = CAUSE_LABELS[cause];
   return field.register(FIGURES, { unit: 'count', label, better: 'lower', ofScheduler: true });
 }
 
-/** Fairness over models: the overall attainment would hide models that got nothing. */
+/** Fairness over models, because overall attainment hides models that got nothing. */
 export const modelFairnessShape = {
   worstModel: z
     .object({

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { PADDINGS } from '../core/lengths.js';
 import { amount, count, list, text } from './schema-figure.js';
 
-/** Origin of a run in addition to its experiment: enough to identify and repeat it. */
+/** Facts that, with the experiment, identify a run and allow repeating it. */
 export const originSchema = z
   .object({
     escapement: text('Version of escapement.'),
@@ -27,7 +27,7 @@ export const answerCountSchema = z.object({
   status: text('HTTP 429, gRPC RESOURCE_EXHAUSTED or no answer.'),
   count: count('Requests with this status and reason.'),
   message: text(
-    "The server's first message of them; empty for successes. Messages that differ in numbers and quoted names only are of one reason; what comes after five reasons of a status is counted as one more.",
+    "The server's first message with this reason; empty for successes. Messages that differ only in numbers and quoted names have one reason; beyond five reasons per status, all others are counted as one more.",
   ),
 });
 
@@ -52,7 +52,7 @@ export const retryFiguresSchema = z
   })
   .describe('Retries of load --retry; only with that flag.');
 
-/** Quality of request sending: lateness here is not the fault of the server. */
+/** Quality of request sending: this lateness is not the server's. */
 export const generatorSchema = z
   .object({
     sentLateMs: latenessMsSchema

@@ -43,10 +43,10 @@ export const requestCountsSchema = z.object({
 
 /** Counts of requests besides those by outcome and by cause. */
 const furtherCounts = {
-  coldStarts: count('Requests that arrived while no GPU held their model; absent where a client measured.')
+  coldStarts: count('Requests that arrived while no GPU held their model; absent if a client measured.')
     .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true })
     .exactOptional(),
-  coldInTime: count('Cold starts that were answered by their deadline; absent where a client measured.')
+  coldInTime: count('Cold starts that were answered by their deadline; absent if a client measured.')
     .register(FIGURES, { unit: 'count', label: 'cold in time', ofScheduler: true })
     .exactOptional(),
 };
@@ -66,7 +66,7 @@ const requestFigures = {
   ...furtherCounts,
   failures: failureCountsSchema
     .exactOptional()
-    .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),
+    .describe('Failed requests by cause; absent if a client measured, which cannot see causes.'),
 };
 export const requestFiguresSchema = z.object(requestFigures);
 
@@ -74,7 +74,7 @@ export const partSchema = z.object({
   key: text('Name of the part.'),
   ...requestFigures,
   gpuShare: shareOrNull(
-    'Its part of the time of INFERs, which the requests of a batch share evenly; null where no INFER ran, absent where a client measured.',
+    'Its share of INFER time, which the requests of a batch share evenly; null if no INFER ran, absent if a client measured.',
   )
     .register(FIGURES, { unit: 'share', label: 'GPU time', ofScheduler: true })
     .exactOptional(),
@@ -108,7 +108,7 @@ export const runPartsSchema = z.object({
   ).exactOptional(),
   length: list(
     partSchema,
-    'By the smallest length that fits their inputs, shortest first; absent where no model takes several lengths.',
+    'By the smallest length that fits their inputs, shortest first; absent if no model takes several lengths.',
   ).exactOptional(),
   pipeline: list(
     partSchema,
@@ -116,7 +116,7 @@ export const runPartsSchema = z.object({
   ).exactOptional(),
   step: list(
     partSchema,
-    'Requests of each pipeline step, each from the end of what it waits for to its own, against the deadline of the step; absent: there are no pipelines.',
+    'Requests of each pipeline step, from the end of the steps before it to its own end, against the deadline of the step; absent: there are no pipelines.',
   ).exactOptional(),
   kind: list(
     partSchema.extend({

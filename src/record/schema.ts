@@ -22,7 +22,7 @@ export const timelineEntrySchema = z.object({
   status: z.int().describe('0 for success; the other numbers are those of the action log.'),
 });
 
-/** The moment at which a run did worst. */
+/** Moment of a run with the most misses. */
 export const worstMomentSchema = z.object({
   fromMs: z.number().describe('When it begins, ms of virtual time.'),
   toMs: z.number().describe('When it ends, ms.'),
@@ -53,13 +53,15 @@ export const runEventSchema = z.object({
   atSeconds: amount('When, seconds of virtual time.'),
   kind: z
     .enum(['GPU lost', 'GPU slow', 'scaled', 'clock'])
-    .describe('scaled: the scaler wanted something else than before; clock: that of GPUs changed.'),
+    .describe(
+      'scaled: the scaler wanted another number of GPUs than before; clock: the clock of GPUs changed.',
+    ),
   text: text('What happened, with the reason.'),
   slow: z
     .object({
       gpu: count('GPU, counted from 0.'),
-      untilSeconds: amountOrNull('Its end; null: it stays so.'),
-      times: amount('So many times as long INFERs take.'),
+      untilSeconds: amountOrNull('Its end; null: it lasts to the end of the run.'),
+      times: amount('Factor by which INFERs take longer.'),
     })
     .exactOptional(),
 });
@@ -83,10 +85,10 @@ export const fleetSchema = z.object({
   kinds: list(z.string(), 'Names of the kinds of GPUs.'),
   steps: list(
     z.object({
-      atSeconds: amount('Virtual time from which on it was so.'),
+      atSeconds: amount('Virtual time at which these numbers began.'),
       on: list(count(), 'GPUs that took actions.'),
-      starting: list(count(), 'GPUs that were ordered and not there yet.'),
-      draining: list(count(), 'GPUs that finished what they had.'),
+      starting: list(count(), 'GPUs that were ordered and not yet in service.'),
+      draining: list(count(), 'GPUs that were finishing their actions.'),
     }),
     'GPUs over time, from 0 on.',
   ),
@@ -144,12 +146,12 @@ export const runResultSchema = z.object({
   ),
   timeline: list(
     timelineEntrySchema,
-    "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
+    "A slice of the run's actions by start time; empty unless requested, and in repetitions of a sweep's cell.",
   ),
   worst: worstMomentSchema
     .exactOptional()
     .describe(
-      'Tenth of a second with the most misses, in the second with the most; absent if nothing was missed, or the timeline shows a given slice.',
+      'Tenth of a second with the most misses, within the worst second; absent if nothing was missed, or if the timeline shows a requested slice.',
     ),
   setup: setupSchema.exactOptional(),
 });
@@ -170,7 +172,7 @@ export const boundFiguresSchema = z.object({
     'Upper bound on weightedGoodputRps; absent: the experiment declares no classes',
   ).exactOptional(),
   fairRps: perSecond(
-    'Upper bound if no model may fall below the share of the overall attainment that was asked for; absent: none was',
+    'Upper bound if no model may fall below the requested share of the overall attainment; absent: none was requested',
   ).exactOptional(),
 });
 

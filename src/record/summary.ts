@@ -14,11 +14,11 @@ import type {
 } from './results.js';
 import type { RunTally } from './run-tally.js';
 
-/** Parts of a summary that were not recorded. */
+/** Parts of a summary that do not come from the recorder. */
 type RunIdentity = Pick<Summary, 'name' | 'kind' | 'seed' | 'wall'>;
 
 interface SummaryOptions {
-  /** SLO of each section, null where it varies; default: as its requests had it. */
+  /** SLO of each section, null if it varies; default: the SLO of its requests. */
   readonly slosMs?: readonly (number | null)[];
   /** Time in service by kind of GPU; null, the default: the whole run. */
   readonly paid?: readonly PaidKind[] | null;
@@ -26,7 +26,7 @@ interface SummaryOptions {
   readonly percentiles?: readonly number[];
 }
 
-/** Headline figures of a finished run that clients see, too. */
+/** Headline figures of a finished run that clients can see, too. */
 export function buildSummary(
   recorder: RunTally,
   { name, kind, seed, wall }: RunIdentity,
@@ -48,7 +48,7 @@ export function buildSummary(
   };
 }
 
-/** Totals by weight; empty if there are no classes. */
+/** Weighted totals; empty without classes. */
 function weightedFigures(recorder: RunTally, { class: classes }: RunParts): Partial<WeightedFigures> {
   if (classes === undefined) return {};
   const seconds = spanSeconds(recorder);

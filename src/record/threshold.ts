@@ -30,9 +30,7 @@ export interface Threshold {
   readonly unit: FigureUnit;
 }
 
-/**
- * Result of a threshold; `actual` is Infinity (null in JSON) where a latency falls on a request not answered in time.
- */
+/** Result of a threshold; `actual` is Infinity (null in JSON) if a latency falls on a request not answered in time. */
 export interface ThresholdResult extends Immutable<z.output<typeof thresholdResultSchema>> {}
 
 /** Largest number of metrics suggested by an error. */
@@ -101,9 +99,9 @@ export function checkThreshold(
   };
 }
 
-/** Part of a run that a figure of its models covers. */
+/** Share of the models that a figure covers. */
 interface Coverage {
-  /** False if no models were assessed, or the assessed ones received less than half of the requests. */
+  /** False if no model was assessed, or if the assessed ones received less than half of the requests. */
   readonly tells: boolean;
   /** Share of the models with requests that were assessed. */
   readonly assessed: number;
@@ -168,8 +166,8 @@ function unknownMetric(metric: string): string {
 }
 
 /**
- * Throws `E_USAGE` for the first threshold on a part that no experiment has, before anything runs; `flag`: the one that
- * sets thresholds.
+ * Throws `E_USAGE`, before anything runs, for the first threshold on a part that the experiment lacks; `flag`: the one
+ * that sets thresholds.
  */
 export function refuseUnknownParts(
   thresholds: readonly Threshold[],
@@ -224,7 +222,7 @@ function format(value: number, unit: FigureUnit): string {
   return unit === 'perSecond' ? `${digits(value)}/s` : String(value);
 }
 
-/** Errors about a value of a flag. */
+/** Error about the value of a flag. */
 export function refusalOf(flag: LimitFlag, text: string): (problem: string) => EscapementError {
   return (problem) => new EscapementError('E_USAGE', problem, { flag: `--${flag} '${text}'` });
 }

@@ -12,9 +12,9 @@ export interface TimelineEvent {
   readonly dur?: number;
   readonly cat?: string;
   readonly id?: number;
-  /** On an arrow's end: points at the enclosing slice. */
+  /** On the end of an arrow: binds it to the enclosing slice. */
   readonly bp?: 'e';
-  /** On an instant: belongs to its thread. */
+  /** On an instant: its scope is the thread. */
   readonly s?: 't';
   /** Colour in chrome://tracing. */
   readonly cname?: string;
@@ -46,8 +46,8 @@ export function operatorTrack(gpu: number, index: number): Track {
 }
 
 /**
- * Slices end this much before the next one of their track begins: viewers that read µs as binary fractions may be a ns
- * off, and Perfetto drops overlapping slices.
+ * Gap between successive slices of a track: viewers that read µs as binary fractions may be a ns off, and Perfetto
+ * drops overlapping slices.
  */
 export const GAP_NS = 1;
 

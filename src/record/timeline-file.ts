@@ -4,7 +4,7 @@ import { LANE_NAMES, type Lane } from '../core/action.js';
 import type { TimelineEntry } from './results.js';
 import { gpuNames, laneTrack, slice, type TimelineEvent, windowSpan } from './timeline-events.js';
 
-/** Facts about the whole timeline shown by the viewer, e.g. the seed and the digest. */
+/** Facts about a timeline that the viewer shows, e.g. seed and digest. */
 export type TimelineFacts = Readonly<Record<string, string | number>>;
 
 /**

@@ -6,7 +6,7 @@ import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js'
 import type { TimelineEntry, WorstMoment } from './results.js';
 import { RowList } from './row-list.js';
 
-/** Number of actions that a viewer or report shows without trouble. */
+/** Number of actions that a viewer or report can show. */
 const DEFAULT_MAX_ENTRIES = 20_000;
 /** Step of the search for the worst moment, ns; its slice spans this many steps. */
 const MOMENT_NS = NS_PER_S / 10;
@@ -26,11 +26,11 @@ interface TimelineOptions {
 
 /**
  * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and timelines. Actions that missed their
- * window are kept with length 0; an aborted INFER lasts until its end. Beyond `maxEntries` further actions are only
- * counted, so that a slice chosen too long costs no memory.
+ * window are kept with length 0; an aborted INFER lasts until its end. Actions beyond `maxEntries` are only counted,
+ * which bounds memory.
  *
- * The worst second is not known before the end: the current one is collected next to the worst so far. Among seconds with
- * equally many missed SLOs, the one with the most answers wins, then the first.
+ * The worst second is not known before the end, so the current one is collected in addition to the worst so far. Ties
+ * go to the second with more answers, then to the first.
  */
 export class Timeline implements RunObserver {
   /** The current second, or the given slice. */
@@ -77,7 +77,7 @@ export class Timeline implements RunObserver {
     return this.found.moment();
   }
 
-  /** Goes on to the second in which `nowNs` lies. */
+  /** Advances to the second of `nowNs`. */
   private goOn(before: Slice, nowNs: number): void {
     const { current } = this;
     if (nowNs < current.toNs) return;
@@ -98,7 +98,7 @@ function isWorse(a: Slice, b: Slice): boolean {
   return a.missed > b.missed || (a.missed === b.missed && a.answers > b.answers);
 }
 
-/** Columns of an action. All are in one numeric array, since every action of a run passes through it. */
+/** Columns of an action, in one numeric array because every action of a run passes through it. */
 const COLUMNS = 10;
 
 /** Actions of a slice as rows of numbers, and the requests answered meanwhile. */

@@ -2,7 +2,7 @@ import { NS_PER_MS } from '../base/units.js';
 import type { TimeBins } from './bins.js';
 import type { TunedSeries } from './results.js';
 
-/** A component that tunes values: current values by name; names of durations, which are in ns, end in `Ns`. */
+/** Current values of a component that tunes them, by name; durations are in ns and their names end in `Ns`. */
 export interface Tuning {
   readonly tuned: Readonly<Record<string, number>>;
 }
@@ -35,7 +35,7 @@ export class TunedTally {
   }
 }
 
-/** Course of one value: at the end of each bin, and its range inside. */
+/** Course of one value: its last value and its range in each bin. */
 class Course {
   /** Value at the start of the first bin. */
   private initial: number;
@@ -63,7 +63,7 @@ class Course {
       this.initial = value;
       return;
     }
-    // The value at the start of the bin belongs to it, too.
+    // The value at the start of a bin counts, too.
     if (Number.isNaN(last[bin])) low[bin] = high[bin] = present;
     last[bin] = value;
     if (value < low[bin]) low[bin] = value;

@@ -8,7 +8,7 @@ import { percentilesMs } from './latency.js';
 import type { RunWindow } from './results.js';
 
 const MOST_WINDOWS = 100;
-/** A percentile of a shorter time would be one of few requests. */
+/** Shortest window: in less time, a percentile would rest on few requests. */
 const LEAST_NS = NS_PER_S;
 
 /** GPUs that come and go: time in service between two instants, summed over them. */
@@ -23,14 +23,14 @@ const NONE: Latencies = { p99Ms: null, executedP50Ms: null, executedP99Ms: null 
 /** Latencies are within 0.2 %. */
 const BITS = 8;
 
-/** Windows of a run, which go on after its nominal end. */
+/** Windows of a run, also after its nominal end. */
 export class WindowTally {
   readonly bins: TimeBins;
   /** By time of arrival. */
   readonly offered: Float64Array;
   /** By time of sending. */
   readonly loads: Float64Array;
-  /** By time of answer, requests of the warm-up included: rates would otherwise start with a gap. */
+  /** By time of answer, requests of the warm-up included, since rates would otherwise start with a gap. */
   private readonly ok: Float64Array;
   private readonly failed: Float64Array;
   /** Busy time by lane, summed over GPUs. */
@@ -69,7 +69,10 @@ export class WindowTally {
     }
   }
 
-  /** Windows of the run so far, one without a length if it has no span. `gpus`: their number, or how many were in service over time; null: none was seen. */
+  /**
+   * Windows of the run so far; a single empty one if it has no span. `gpus`: their number, or those in service over
+   * time; null: none was seen.
+   */
   rows(gpus: number | InService | null): RunWindow[] {
     const { bins, offered, ok, failed, loads, busyNs } = this;
     const latencies = this.currentLatencies();
@@ -97,7 +100,7 @@ export class WindowTally {
     });
   }
 
-  /** Goes on to the window in which `nowNs` lies. */
+  /** Advances to the window of `nowNs`. */
   private advance(nowNs: number): void {
     const { bins } = this;
     this.latencies[this.current] = this.currentLatencies();

@@ -27,7 +27,7 @@ function storyOf(flight: Flight): string[] {
     case 'rejected':
       return refused(flight, answer.atNs);
     case 'cancelled':
-      return ['its client went before it was executed', ...waitOf(flight, answer.atNs)];
+      return ['its client left before it was executed', ...waitOf(flight, answer.atNs)];
     default:
       return [failure(flight), ...waitOf(flight, sentNs(flight))];
   }
@@ -73,13 +73,13 @@ function courseOf(flight: Flight): string[] {
   return lines;
 }
 
-/** Names a batch whose requests do not all have the same deadline: it may have been planned for those with a later one. */
+/** Note on a batch whose requests have different deadlines: it may have been planned for the later ones. */
 function patientMates(flight: Flight, { lastDeadlineNs }: FlightAction): string[] {
   if (lastDeadlineNs === null || lastDeadlineNs - flight.deadlineNs <= TINY_NS) return [];
   return [`its batch has requests with deadlines up to ${at(flight, lastDeadlineNs)}`];
 }
 
-/** Reasons why it was not in an action before `untilNs`. */
+/** Reasons why no action took the request before `untilNs`. */
 function waitOf(flight: Flight, untilNs: number): string[] {
   const known = flight.known[0];
   const lines: string[] = [];
@@ -143,7 +143,7 @@ function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
   return `${what} ran from ${at(flight, result.beginNs)} to ${at(flight, result.endNs)}`;
 }
 
-/** A failed INFER is the reason, even if the request was queued again; otherwise its wait is. */
+/** A failed INFER is the reason, even if the request was queued again; otherwise it is the wait. */
 function timeout(flight: Flight, atNs: number): string[] {
   const leftNs = flight.deadlineNs - atNs;
   const before = leftNs > TINY_NS ? `, ${ms(leftNs)} before the deadline (its policy waits no longer)` : '';

@@ -26,15 +26,15 @@ export interface Flight {
   readonly arrivalNs: number;
   readonly sloNs: number;
   readonly deadlineNs: number;
-  /** When it would be answered `timeout` unless in an action; null: never, refused, or not answered yet. */
+  /** When it would be answered with a timeout unless in an action; null: never, refused, or not answered yet. */
   readonly dueNs: number | null;
-  /** Controller's knowledge at admission; one more entry each time a lost worker returned the request. */
+  /** The controller's knowledge at admission, and again each time a lost worker returned the request. */
   readonly known: readonly Knowledge[];
   /** LOADs of its model that were in progress or sent while it waited, and its INFERs, in order. */
   readonly actions: readonly FlightAction[];
   /** Number of INFERs of other models sent, while it waited, to GPUs that held its model. */
   readonly passedBy: number;
-  /** GPUs that were gone, and those of its model or its INFER that were slow, before its answer; absent if not logged. */
+  /** GPUs that were gone before its answer, and GPUs of its model or INFER that were slow; absent if not logged. */
   readonly troubles?: readonly GpuTrouble[];
   /** Null if the journal ends before the answer. */
   readonly answer: FlightAnswer | null;
@@ -68,7 +68,7 @@ export interface GpuTrouble {
   readonly fromNs: number;
   /** Null if it stays so. */
   readonly untilNs: number | null;
-  /** Times as long as INFERs took; null: it was gone. */
+  /** Factor by which INFERs took longer; null: it was gone. */
   readonly times: number | null;
 }
 

@@ -106,7 +106,10 @@ function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {
   return found;
 }
 
-/** Requests in its INFER, itself included, and the last INFERs (−1: none) of earlier ones for its model that waited. */
+/**
+ * Requests in its INFER, itself included, and the last INFER (−1: none) of each earlier request that waited for its
+ * model.
+ */
 function requestsAround({ requests }: RunRows, own: LoggedRequest) {
   const mates: LoggedRequest[] = [];
   const earlier: number[] = [];
@@ -118,7 +121,7 @@ function requestsAround({ requests }: RunRows, own: LoggedRequest) {
   return { mates, earlier };
 }
 
-/** Actions in progress or sent while it waited, LOADs and UNLOADs of its model, and its INFER and the `earlier` ones. */
+/** Actions in progress or sent while it waited; LOADs and UNLOADs of its model; its INFER; and the `earlier` INFERs. */
 function actionsAround({ actions }: RunRows, own: LoggedRequest, earlier: readonly number[]): LoggedAction[] {
   const ids = new Set([own.action, ...earlier]);
   const around: LoggedAction[] = [];
@@ -182,7 +185,7 @@ function knowledgeOf(
   };
 }
 
-/** Lanes of a GPU that drains. */
+/** Lanes of a draining GPU. */
 const GONE = { execFreeNs: null, weightsFreeNs: null };
 
 /** GPUs that had failed, without having drained. */
@@ -196,7 +199,7 @@ function lost(changes: readonly LoggedChange[]): GpuTrouble[] {
   });
 }
 
-/** The LOAD that holds the model on the GPU, as far as the controller knew before that moment; undefined if none. */
+/** The LOAD by which the GPU held the model, as the controller knew before that moment; undefined if none. */
 function holding(placing: readonly Placing[], gpu: number, moment: Moment): Placing | undefined {
   // LOADs and UNLOADs count from the time they were sent.
   const last = placing.reduce<Placing | undefined>((latest, action) => {

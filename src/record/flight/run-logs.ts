@@ -51,8 +51,8 @@ const OUTCOMES = new Map(
 );
 
 /**
- * Rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` if one is missing or lacks rows that the run counted,
- * and for a row that is none.
+ * Rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` if a log is missing, is malformed, or lacks rows
+ * that the run counted.
  */
 export function runLogs(
   dir: string,
@@ -96,7 +96,7 @@ function troubleOf(
   return { gpu, fromNs: atSeconds * NS_PER_S, untilNs, times };
 }
 
-/** `counted`: by the run, after its warm-up. */
+/** `counted`: number that the run counted after its warm-up. */
 function refuseOtherCount(file: string, rows: number, counted: number): void {
   if (rows === counted) return;
   const what = `has ${rows} rows after the warm-up, but run.json counted ${counted}: the log was cut or changed; run the experiment again`;

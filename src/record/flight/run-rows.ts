@@ -69,7 +69,7 @@ export interface LoggedAction {
   readonly latestNs: number | null;
   readonly expectedDurationNs: number;
   readonly expectedEndNs: number;
-  /** Time of the result if the action failed: logs contain nothing more precise. */
+  /** Time of the result if the action failed, as logs contain nothing more precise. */
   readonly beginNs: number;
   readonly endNs: number;
   /** When the result reached the controller. */
