@@ -21,7 +21,7 @@ interface CellArgs extends QueueArgs {
   readonly quiet: boolean;
 }
 
-/** Largest number of workers named in a progress line; more are counted. */
+/** Largest number of workers named in a progress line; further ones are only counted. */
 const MOST_NAMED = 3;
 
 /** Progress of a command's cells. */
@@ -29,7 +29,7 @@ export class CellRuns {
   known = 0;
   reused = 0;
   failed = 0;
-  /** 0 until they start. */
+  /** Number of cells; 0 until they start. */
   total = 0;
   private isAbout = false;
   private progress: Progress | undefined;
@@ -43,7 +43,7 @@ export class CellRuns {
     private readonly queue: QueueRunner | null,
   ) {}
 
-  /** Announces the work, and expects this many cells, or about as many. */
+  /** Announces the work, with the exact or approximate number of cells. */
   begin(total: number, said: string, isAbout = false): void {
     this.total = total;
     this.isAbout = isAbout;
@@ -67,7 +67,9 @@ export class CellRuns {
     this.progress?.update(Math.min(this.isAbout ? 0.99 : 1, this.known / this.total), `${note}${named}`);
   }
 
-  /** Ends the display of progress, and returns what a repetition of the command finds in its folder. */
+  /**
+   * Ends the display of progress. Returns a sentence about the results that a repeated command will find in its folder.
+   */
   stop(noun: string, outDir: string | undefined): string {
     this.progress?.stop();
     if (outDir === undefined) return 'no run is kept without --out';

@@ -13,7 +13,7 @@ const ABOUT =
   'Usage: escapement COMMAND [options]\n\nSchedule DNN inference to latency SLOs: simulate a GPU cluster, tune and ' +
   'compare schedulers, plan capacity, and serve models with the settings you tuned.';
 
-/** Messages of yargs, reworded like our other errors, on one line each. */
+/** Messages of yargs, reworded like our other errors. */
 const STRINGS = {
   array: 'repeatable',
   'Not enough non-option arguments: got %s, need at least %s': {
@@ -54,7 +54,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** yargs with all commands; `words` is the command line to parse, `places` gets those of overrides in files. */
+/** yargs with all commands; `words` is the command line to parse, `places` gets the places of overrides in files. */
 export function commandLine(
   words: readonly string[] = [],
   commands: readonly Command[] = COMMANDS,
@@ -95,7 +95,7 @@ function isUsageError(error: unknown): error is Error {
   return error instanceof UsageError || (error instanceof Error && error.name === 'YError');
 }
 
-/** Rejects values of switches, since yargs takes any word for a switch as false. */
+/** Rejects values of switches, which yargs would take as false. */
 function refuseValuesOfSwitches(words: readonly string[], parsed: Readonly<Record<string, unknown>>): void {
   for (const word of words) {
     const [, name = '', value = ''] = /^--([^=]+)=(.*)$/.exec(word) ?? [];

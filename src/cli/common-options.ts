@@ -9,7 +9,7 @@ import { choiceOr, group, list, required, text, toggle, type ValuesOf, whole } f
 /** The experiment that a command runs. */
 export const experimentFile = required(text('Experiment file (YAML); - reads standard input'));
 
-/** The flag of every command that accepts policies by name. */
+/** Flag of every command that accepts policies by name. */
 export const plugin = list('Module with further policies, e.g. ./mine.js');
 
 /** Flags that change an experiment before it runs. */
@@ -19,8 +19,8 @@ export const overrideFlags = group('Experiment', {
   plugin,
 });
 
-/** The flag of every command that prints results: one JSON object, and nothing else on stdout. */
-export const json = toggle('Print one JSON object on stdout and nothing else');
+/** Flag of every command that prints results. */
+export const json = toggle('Print one JSON object on stdout, nothing else');
 
 /** Prints a result: with `--json` as one JSON object, else as text. */
 export function print(args: { readonly json: boolean }, value: unknown, text: () => string): void {
@@ -40,7 +40,7 @@ export const loadFlags = {
     url: required(text('http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
     connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
     retry: toggle(
-      'Send requests again, within their SLO, that were answered with 503 (gRPC: UNAVAILABLE) or not at all; counted apart',
+      'Retry requests, within their SLO, that got 503 (gRPC: UNAVAILABLE) or no answer; retries are counted separately',
     ),
     payload: text(
       'Real inputs: a .json or raw file, or a folder of them (or one folder per model), used in turn',
@@ -55,7 +55,7 @@ export function cellFlags() {
   const queue = text(
     'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
   );
-  const fresh = toggle('Run again what the folder already holds');
+  const fresh = toggle('Run cells again that the folder already holds');
   return {
     ...group('Execution', { threads: { ...threads, conflicts: 'queue' }, fresh }),
     ...queueFlags(queue),
@@ -77,11 +77,11 @@ export const quiet = toggle('Show no progress on stderr');
 
 /** Output of a command that runs an experiment once. `out` describes what its folder gets. */
 export function outputFlags(out: string) {
-  const parquet = toggle('Write the logs as Parquet, too: typed columns, for pandas');
+  const parquet = toggle('Also write the logs as Parquet, with typed columns for pandas');
   return group('Output', { json, out: text(out), parquet: { ...parquet, implies: 'out' }, quiet });
 }
 
-/** Output file for CI, of commands whose checks are given with the flag `of`. */
+/** Output file for CI, for commands whose checks are set by the flag `of`. */
 export function ciFlags(of: 'threshold' | 'target') {
   const junit = text('Write the checks to this file as JUnit XML, one test case each');
   return group('Checks', { junit: { ...junit, implies: of } });
@@ -113,7 +113,7 @@ export function overridesOf(
 }
 
 /**
- * Puts the lines of a file in place of an override `@FILE`, and notes in `places` where each is. Throws
+ * Replaces an override `@FILE` by the lines of the file, and records the place of each in `places`. Throws
  * `E_FILE_MISSING`.
  */
 export function withOverrideFiles(places: Map<string, ErrorPlace>) {

@@ -46,8 +46,7 @@ type OutputArgs = Omit<CompareArgs, 'results'>;
 const pages = () => import('../report/pages/write-results.js');
 
 async function compareAll(runs: readonly NamedRun[], { tolerance, html, json }: OutputArgs): Promise<void> {
-  if (runs.length < 2)
-    throw usageError(`compare ${runs[0]!.name}: another run to compare it with is missing`);
+  if (runs.length < 2) throw usageError(`compare ${runs[0]!.name}: name another run to compare it with`);
   const tolerances = tolerance.map(parseTolerance);
   const comparison = compareRuns(runs);
   const checks = checkTolerances(tolerances, comparison);

@@ -6,7 +6,7 @@ export const EXIT_OK = 0;
 export const EXIT_BUG = 1;
 /** 128 + SIGINT, as shells report it. */
 export const EXIT_INTERRUPTED = 130;
-/** 128 + SIGPIPE: the reader of the output went away before the command had ended. */
+/** 128 + SIGPIPE: the reader of the output ended before the command. */
 export const EXIT_UNREAD = 141;
 
 /**
@@ -59,7 +59,10 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
     means:
       'the run finished, and the server left requests unanswered: never sent, lost on the way, or given up',
   },
-  E_HUNG: { exit: 50, means: 'a thread of a server hung, and the server ended, to be started again' },
+  E_HUNG: {
+    exit: 50,
+    means: 'a thread of a server hung, so the server ended for its supervisor to restart it',
+  },
 };
 
 /** Message on stderr and exit status of a failed command. */

@@ -4,14 +4,17 @@ import { EXIT_INTERRUPTED } from './exit-codes.js';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** SIGHUP too: a closing terminal stops a server gracefully. Node would end at once, even under `nohup`. */
 const STOP_SIGNALS = [...SIGNALS, 'SIGHUP'] as const;
-/** Shells and process managers often send the first signal to the whole group and once more to the process. */
+/**
+ * A second signal within this time does not count: shells and process managers often send the first one twice, to the
+ * group and to the process.
+ */
 const IMPATIENT_MS = 1000;
 /** Interval at which a command under npx checks that npx still runs. */
 const CHECK_MS = 250;
 
 /**
- * Runs work that Ctrl-C or SIGTERM ends: stderr then gets the result of `kept`, and the process exits with 130 after
- * `release`, which must be quick, or at once on the next signal.
+ * Runs work that Ctrl-C or SIGTERM ends: prints the result of `kept` to stderr and exits with 130 after `release`,
+ * which must be quick, or at once on the next signal.
  */
 export async function interruptible<T>(
   work: () => Promise<T>,
@@ -45,9 +48,9 @@ export function untilStopped(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Lets signals end a command that is the first process of its container, as they end any other process: the kernel
- * delivers to it only signals that it handles, so that stopping the container would wait for SIGKILL. Commands with
- * their own handler end in their own way. A simulation in this thread finishes first.
+ * Lets signals end a command that is the first process of its container. The kernel delivers only handled signals to
+ * it, so without handlers, stopping the container would wait for SIGKILL. Commands with their own handlers keep them. A
+ * simulation in this thread finishes first.
  */
 export function endBySignals(pid: number): void {
   if (pid !== 1) return;
@@ -59,8 +62,8 @@ export function endBySignals(pid: number): void {
 }
 
 /**
- * Ends a command together with its npx. npx passes SIGTERM on to a shell in between, which dies without notifying the
- * command: `kill $!` after `npx escapement serve &` would leave the server running. So a command started by npx sends
+ * Ends a command together with its npx. npx passes SIGTERM to a shell in between, which dies without passing it on, so
+ * `kill $!` after `npx escapement serve &` would leave the server running. A command started by npx therefore sends
  * itself SIGTERM when that shell is gone. Other commands outlive their parents, as daemons must.
  */
 export function endWithNpx(environment: Readonly<Record<string, string | undefined>>): void {

@@ -10,9 +10,9 @@ const CONNECT_MS = 1000;
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 /**
- * Throws `E_LISTEN` if something listens on one of the ports given by flags, before long work begins. Null: not wanted.
- * Opens none of them: a client that waits for the server to come back would connect, and be cut off. Other problems show
- * when the port is opened.
+ * Throws `E_LISTEN`, before long work begins, if something listens on one of the ports given by flags. Null: not used.
+ * It opens none of them, because a client that waits for the server to come back would connect and be cut off. Other
+ * problems surface when the port is opened.
  */
 export async function checkPorts(
   host: string,
@@ -40,14 +40,14 @@ function takesConnections(host: string, port: number): Promise<boolean> {
       socket.destroy();
       resolve(isTaken);
     };
-    // A socket that got this very port is connected to itself.
+    // A socket whose local port is this one is connected to itself.
     socket.on('connect', () => end(socket.localPort !== port));
     socket.on('error', () => end(false));
     socket.on('timeout', () => end(false));
   });
 }
 
-/** An address at which a wildcard address of this machine is reached. */
+/** Address to connect to for a wildcard address of this machine. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host;
@@ -61,15 +61,15 @@ export function listenAddress(text: string, byDefault: string): { host: string; 
   return { host: parts[1]?.replace(/^\[|\]$/g, '') ?? byDefault, port };
 }
 
-/** Logs who can reach a process that listens at `host`, where that may be a surprise. */
+/** Logs who can reach a process that listens at `host`, if that may surprise. */
 export function hintAtHost(host: string, token: string | null, log: Logger): void {
   const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
   if (!isLocal && token === null) {
     log.warn(
-      `everybody who reaches ${host} may use this process and change what it serves: add --token-file FILE and TLS, or let only trusted machines reach its ports`,
+      `anyone who can reach ${host} can use this process and change what it serves: add --token-file FILE and TLS, or let only trusted machines reach its ports`,
     );
   } else if (isLocal && isInContainer()) {
-    log.info(`only clients in this container reach ${host}: add --host 0.0.0.0 to serve others`);
+    log.info(`only clients in this container can reach ${host}: add --host 0.0.0.0 to serve others`);
   }
 }
 

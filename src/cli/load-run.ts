@@ -43,7 +43,7 @@ export async function playLoad(checked: CheckedExperiment, args: LoadArgs): Prom
     const playing = playExperiment(experiment, target, { ...options, onProgress }).finally(progress.stop);
     const { result, report } = await playing;
     const own = { url: target.name, flags: flagsOf(args), environment: environment() };
-    // A generator that lags measures itself.
+    // A generator that lags measures itself, not the server.
     const lines = generatorLines(result).map((line) => `load: ${line}`);
     return { result: { ...result, origin: originOf(own) }, lines, lost: lostText(report, target.name) };
   }).finally(() => target.close());
@@ -75,7 +75,7 @@ async function targetOptions(experiment: Experiment, args: LoadArgs): Promise<Ta
   };
 }
 
-/** Throws `E_CONFIG_VALUE` for a class of a workload that requests to a server cannot name. */
+/** Throws `E_CONFIG_VALUE` for a class without a priority, by which requests to a server name their class. */
 function sendersOf({ classes, tenants, workloads, file }: Experiment): Pick<TargetOptions, 'senders'> {
   if (classes.length === 0 && tenants.list.length === 0) return {};
   const nameless = classes.find(
@@ -83,7 +83,7 @@ function sendersOf({ classes, tenants, workloads, file }: Experiment): Pick<Targ
       i > 0 && priorities.length === 0 && workloads.some((section) => section.class === name),
   );
   if (nameless !== undefined) {
-    const what = `class ${nameless.name} has no priority, so a server cannot be asked for it: give it the one that the server knows`;
+    const what = `class ${nameless.name} has no priority, by which requests to a server name their class: set the one that the server uses`;
     throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'classes' });
   }
   const priorities = classes.map(({ priorities: [first = null] }) => first);
@@ -101,7 +101,7 @@ function lostText({ unanswered, problems }: LoadResult['report'], name: string):
         ];
   return [
     ...said(lost, 'lost when the connection broke', problems.lost),
-    ...said(neverSent, 'never sent for want of a connection', problems.neverSent),
+    ...said(neverSent, 'never sent, as no connection was free', problems.neverSent),
     ...said(givenUp, 'sent and never answered'),
   ].join('; ');
 }

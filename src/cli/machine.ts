@@ -18,9 +18,9 @@ type MachineArgs = ValuesOf<typeof machineFlags>;
 type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
 /**
- * GPUs named by the flags. Models are read from the repository when a controller asks for them; simulated GPUs without
- * a repository have those of their profiles from the start. `say` gets lines for the operator. Throws coded errors,
- * also if a repository lacks one of `needs`.
+ * GPUs selected by the flags. Models are read from the repository when a controller asks for them; simulated GPUs
+ * without a repository have the models of their profiles from the start. `say` gets lines for the operator. Throws
+ * coded errors, also if a repository lacks one of `needs`.
  */
 export async function machineOptions(
   args: MachineArgs,
@@ -57,7 +57,7 @@ export async function machineOptions(
   return { ...machine, models: [], source: new SimulatedSource(repository(cpu), times) };
 }
 
-/** Machine for a controller elsewhere. */
+/** Machine of a worker whose controller runs elsewhere. */
 export async function workerMachine(
   args: MachineArgs,
   runtime: RuntimeSettings,

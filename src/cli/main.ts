@@ -22,7 +22,7 @@ try {
   process.exitCode = exitCode;
 }
 
-/** A reader that stops early (`| head`) is no error, but does not turn a failure into a success either. */
+/** A reader that stops early (`| head`) is not an error, but does not turn a failure into a success. */
 function cannotPrint(stream: string, error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT_UNREAD);
   end(cannotWrite(stream, error));

@@ -67,11 +67,11 @@ function notesOf({ roundTrip: { medianMs }, batches, shorter, refused }: ServedM
   const delayUs = Math.max(1, Math.round((medianMs * 1000) / 2));
   const seenMs = (shorter[0]?.batches ?? batches)[0].medianMs;
   return [
-    'INFERs are without the median round trip',
+    'INFER times exclude the median round trip',
     `to simulate what this client sees: cluster: { network: { delay: ${delayUs}us } }`,
-    ...(refused === null ? [] : [`batch ${refused.batch} is not taken: ${refused.answer}`]),
+    ...(refused === null ? [] : [`batch ${refused.batch} was rejected: ${refused.answer}`]),
     ...(medianMs < seenMs / 2
       ? []
-      : ['warning: most of the time is the round trip: measure nearer the server, or larger batches']),
+      : ['warning: most of the time is the round trip: measure closer to the server, or larger batches']),
   ];
 }

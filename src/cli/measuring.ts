@@ -49,7 +49,7 @@ export interface Measurable {
 interface MeasuredModel {
   readonly profile: Profile;
   readonly measurement: object;
-  /** Row of the table before those of INFERs. */
+  /** First row of the table, above those of INFERs. */
   readonly first: readonly [name: string, Durations];
   /** Lines about the measurement for people. */
   readonly notes: readonly string[];

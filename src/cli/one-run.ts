@@ -26,7 +26,7 @@ export async function oneRun(
   const { json, out, quiet } = args;
   if (!quiet) {
     const said = [
-      // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
+      // With JSON, seed and digest go to stderr; the summary for people contains them.
       json ? `seed ${experiment.seed}` : null,
       ...noteLines(noteTexts(experimentNotes(experiment))),
       sharesLine(experiment.tenants.list),
@@ -53,7 +53,7 @@ export async function oneRun(
   });
 }
 
-/** Arrivals files whose times seem to be in a different unit. */
+/** Arrival files whose times seem to be in another unit. */
 async function distantStarts({ workloads, files }: Experiment): Promise<string[]> {
   const texts = workloads.map(async (workload) => {
     if (workload.kind !== 'arrivals') return [];
@@ -74,7 +74,7 @@ async function liveOrigin({ live: { device }, cluster: { gpus } }: Experiment): 
   return originOf({ devices: `${gpus} × ${device}`, environment: software });
 }
 
-/** Problems and files of a live run. The folder of a recording has another name until the run is over. */
+/** Problems and files of a live run. A recording's folder is renamed when the run ends. */
 function liveLines({ deviceErrors, journal, recording }: LiveReport, out: string | undefined): string[] {
   const lines = [...deviceErrors];
   if (journal !== null) lines.push(`replay this run with: escapement replay ${quoted(journal)}`);

@@ -93,7 +93,10 @@ export function toggle(describe: string) {
   return { type: 'boolean', describe } as { type: 'boolean'; describe: string; default: boolean };
 }
 
-/** Gives lists and toggles their defaults, after the checks: `conflicts` and `implies` would take them as given. */
+/**
+ * Gives lists and toggles their defaults. Runs after the checks, because `conflicts` and `implies` would count defaults
+ * as given.
+ */
 export function fillIn(args: Record<string, unknown>, yargs?: object): void {
   const { array, boolean } = (yargs as { getOptions(): Record<'array' | 'boolean', string[]> }).getOptions();
   for (const name of array) args[name] ??= [];
@@ -110,9 +113,9 @@ export function wholeNumber(given: string, name: string, min: number): number {
   return naming(name, given, wholeOf(min));
 }
 
-/** An optional option read by a function, whose errors need not name it; the help explains its absence. */
+/** An optional option parsed by a function, whose errors need not name it; the help explains its absence. */
 export function optional<T>(read: Read<T>) {
-  // yargs makes a list of a repeated option, which is a mistake rather than a choice.
+  // yargs makes a list of a repeated option, which is a mistake here.
   const coerce = (given: string): T => {
     if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
     if (given === '') throw new Error('needs a value');

@@ -5,8 +5,8 @@ import { checkWritable } from '../base/files/output-file.js';
 import { usageError } from './options.js';
 
 /**
- * Throws `E_USAGE` if two outputs, by flag, are one file, or one is an input of the command; `E_FILE_WRITE` for one that
- * cannot be written, before there is anything to lose.
+ * Throws `E_USAGE` if two output flags name the same file, or one names an input of the command, and `E_FILE_WRITE` for
+ * a file that cannot be written, before any work is done.
  */
 export function checkOutputFlags(
   outputs: Readonly<Record<string, string | undefined>>,
@@ -23,7 +23,7 @@ export function checkOutputFlags(
   }
 }
 
-/** Path without links; as given if there is no such file yet. */
+/** Path with links resolved; as given if the file does not exist yet. */
 function placeOf(path: string): string {
   try {
     return realpathSync(path);

@@ -13,7 +13,7 @@ export interface Progress {
 /** Share of the work between two lines if stderr is not a terminal. */
 const LINE_STEP = 0.25;
 
-/** A bar on a terminal, an occasional line in a log file, nothing if quiet. Never coloured. */
+/** A bar on a terminal, an occasional line in a log file, nothing if quiet. Never colored. */
 export function openProgress(label: string, quiet: boolean, barColumns = 40): Progress {
   if (quiet) return { update: () => {}, stop: () => {} };
   return process.stderr.isTTY ? terminalBar(label, barColumns) : sparseLines(label);

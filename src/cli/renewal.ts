@@ -13,7 +13,7 @@ interface Reports {
   readonly gauges: CertificateGauges;
 }
 
-/** Does as `renew` for certificate and key of a server. */
+/** Calls `renew` for the certificate and key of a server. */
 export function renewIdentity(
   args: Args,
   tls: ServerTls | null,
@@ -27,8 +27,8 @@ export function renewIdentity(
 }
 
 /**
- * Reloads the files that flags name whenever they change, for connections from then on; logs the new certificate, which
- * is the first of them, and each problem once. `apply` throws if they are unusable.
+ * Reloads the files named by flags whenever they change, for later connections. Logs the new certificate, the first in
+ * the files, and each problem once. `apply` throws if the files are unusable.
  */
 export function renew<Name extends string>(
   use: CertificateUse,
@@ -55,9 +55,9 @@ export function renew<Name extends string>(
     use: (now) => {
       apply(now);
       used = now[names[0]!];
-      uses('the files have changed; new connections get what they hold now');
+      uses('the files have changed; new connections use their new content');
     },
-    restored: () => uses('the files are well again and hold what is in use'),
+    restored: () => uses('the files are usable again, with the content that is in use'),
     failed: ({ message }) => {
       gauges.failed(use);
       log.error(

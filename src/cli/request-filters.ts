@@ -56,7 +56,7 @@ export interface FailedRequest {
   readonly sloNs: number;
 }
 
-/** Failed requests as a table, the number of further ones, and the `command` that explains one. */
+/** Failed requests as a table, the number of those left out, and the `command` that explains one. */
 export function failedText<Request extends FailedRequest>(
   requests: readonly Request[],
   { total, command, note = '' }: { readonly total: number; readonly command: string; readonly note?: string },

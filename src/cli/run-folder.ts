@@ -50,10 +50,9 @@ async function inRunFolder(
 }
 
 /**
- * Runs `fill` on a hidden folder inside `dir` and moves the files up only on success: a run that failed or was killed
- * leaves nothing that looks finished, and the files of an earlier run stay. A successful run replaces all `names` that
- * such a folder may contain, so two runs are never mixed. Throws `E_FILE_WRITE` if `dir` is not writable, before `fill`
- * does any work.
+ * Runs `fill` on a hidden folder inside `dir` and moves its files up only on success, so a failed or killed run leaves
+ * nothing that looks finished, and the files of an earlier run stay. Success replaces all `names` that a run may write,
+ * so the files of two runs never mix. Throws `E_FILE_WRITE` if `dir` is not writable, before `fill` does any work.
  */
 export async function withStagedFolder<T>(
   dir: string,
@@ -92,7 +91,7 @@ export function windowColumn(member: string): string {
   return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** `windows.csv`: a line per window, by the names of `run.json`, and what happened to GPUs in it, without reasons. */
+/** `windows.csv`: one line per window, with the names of `run.json` and the events of GPUs without their reasons. */
 export function windowsCsv({ windows, events = [] }: Pick<RunResult, 'windows' | 'events'>): string {
   const rows = windows.map((window) => {
     const { beginSeconds, endSeconds } = window;
@@ -102,7 +101,7 @@ export function windowsCsv({ windows, events = [] }: Pick<RunResult, 'windows' |
   return csvText([...Object.keys(windows[0]!).map(windowColumn), 'events'], rows);
 }
 
-/** Facts that a run depends on besides its experiment: this version, and its `own`. */
+/** Facts that a run depends on in addition to its experiment: this version, and `own`. */
 export function originOf(own: Omit<RunOrigin, 'escapement'> = {}): RunOrigin {
   return { escapement: packageVersion(), ...own };
 }

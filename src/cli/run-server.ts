@@ -26,11 +26,11 @@ import { packageVersion } from './version.js';
 
 type ServerArgs = ValuesOf<typeof listenFlags> & ValuesOf<typeof serverFlags>;
 
-/** Context in which workers start. */
+/** Context for starting workers. */
 interface Surroundings {
   readonly log: Logger;
   readonly world: typeof REAL_WORLD;
-  /** Call when a thread hangs; ends the process. */
+  /** Called when a thread hangs; ends the process. */
   readonly hung: (what: string) => void;
 }
 
@@ -71,7 +71,7 @@ export async function runServer(
   const hung = (what: string) => void endHung(what, log, server);
   const workers = await startWorkers(options.settings, { log, world: REAL_WORLD, hung });
   try {
-    // Precedes readiness: a client that sees the server ready may stop it at once.
+    // Must precede readiness: a client that sees the server ready may stop it at once.
     const stopped = untilStopped();
     const listening: ServerOptions['listening'] = (ports) => {
       const { certificates } = ports;
@@ -84,7 +84,7 @@ export async function runServer(
     const first = await Promise.race([started, stopped]);
     if (typeof first === 'string') {
       const isWaiting = workers.joining !== undefined;
-      log.info(`${first}: ends before ${isWaiting ? 'a worker has come' : 'it has started'}`);
+      log.info(`${first}: ends before ${isWaiting ? 'a worker has connected' : 'it has started'}`);
       process.exit(isWaiting ? 0 : EXIT_INTERRUPTED);
     }
     server = first;
@@ -101,7 +101,7 @@ export async function runServer(
  * threads are answered first, if that is quick.
  */
 async function endHung(what: string, log: Logger, server: Server | null): Promise<never> {
-  const error = new EscapementError('E_HUNG', `${what}; the server ends, to be started again`);
+  const error = new EscapementError('E_HUNG', `${what}; the server ends so that its supervisor restarts it`);
   log.fatal({ code: error.code }, error.message);
   const giveUp = new Promise((resolve) => setTimeout(resolve, HUNG_CLOSE_MS));
   await Promise.race([server?.close(HUNG_DRAIN_NS), giveUp]).catch(() => {});
@@ -111,7 +111,7 @@ async function endHung(what: string, log: Logger, server: Server | null): Promis
 const HUNG_DRAIN_NS = NS_PER_S;
 const HUNG_CLOSE_MS = 3000;
 
-/** SIGUSR2 starts recording a timeline, the next one writes it, with a log line each. SIGUSR1 is Node's own. */
+/** SIGUSR2 starts recording a timeline, and the next SIGUSR2 writes it; each is logged. Node reserves SIGUSR1. */
 function recordOnSignal(control: () => RecordingControl | undefined): void {
   // Windows has no such signal.
   if (process.platform === 'win32') return;

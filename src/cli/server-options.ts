@@ -34,10 +34,10 @@ export const runtimeFlags = group('Settings', {
   set: list('Override a runtime setting, e.g. runtime.intraOpThreads=2'),
 });
 
-/** Storage for files made from models. */
+/** Folder for files made from models. */
 export const cacheFlags = group('Models and GPUs', {
   'cache-dir': text(
-    'Keep optimized models and profiles there',
+    'Folder for optimized models and profiles',
     'next to each model; ~/.cache/escapement if that is read-only',
   ),
 });
@@ -74,7 +74,7 @@ export const deploymentFlags = group('Models and GPUs', {
     'Models that run: all, and clients may load and unload; none: the same, but clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds at any time',
   ),
   'load-model': list('With --model-control explicit: load this model at the start; *: every one'),
-  'poll-interval': duration('With --model-control poll: time between two looks', '15s'),
+  'poll-interval': duration('With --model-control poll: polling interval', '15s'),
   'idle-unload': durationOrOff(
     'off',
     'Free the memory of a model without requests for this long; the next one loads it',
@@ -139,7 +139,7 @@ export const serverFlags = {
     'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
     frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
     'max-inflight': size(
-      'Most memory for bodies and answers under way, of all clients together',
+      'Most memory for bodies and answers in flight, over all clients',
       '1GiB, or a quarter of the memory if that is less',
     ),
     'max-connections': wholeOr(
@@ -150,13 +150,13 @@ export const serverFlags = {
     'max-client-requests': wholeOrOff(
       1,
       DEFAULT_CLIENT_REQUESTS,
-      'Most requests of one client address under way, a batch counting as many; off: no limit, for a server behind a proxy',
+      'Most requests in flight per client address; off: no limit, for a server behind a proxy',
     ),
     cors: text('Let web pages of this origin use HTTP; *: of any'),
-    ui: toggle('Show what runs on a web page: /ui/ of --metrics-port'),
+    ui: toggle('Show the live state on a web page: /ui/ of --metrics-port'),
     'drain-notice': durationOr(
       '0s',
-      'On SIGTERM, how long it goes on serving while it says that it is not ready, so that load balancers turn away',
+      'On SIGTERM, how long to keep serving while reporting not ready, so that load balancers stop sending',
     ),
     drain: durationOr('30s', 'After that, how long requests may take to finish'),
   }),
@@ -167,13 +167,16 @@ export const serverFlags = {
       'Send spans of requests to this OpenTelemetry collector, e.g. http://127.0.0.1:4318',
     ),
     'otlp-sample': {
-      ...share('Share traced of requests whose client left it open', '1%, or what OTEL_TRACES_SAMPLER says'),
+      ...share(
+        'Share of requests to trace if their clients do not decide',
+        '1%, or what OTEL_TRACES_SAMPLER says',
+      ),
       implies: 'otlp',
     },
   }),
 };
 
-/** Where a collector takes traces. */
+/** URL at which a collector takes traces. */
 function collectorOf(given: string): URL {
   if (!URL.canParse(given) || !/^https?:/i.test(given))
     throw new Error('must be a URL such as http://127.0.0.1:4318');

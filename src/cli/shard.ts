@@ -14,7 +14,7 @@ export interface ShardedSweep extends SweepQuestion {
 
 type ShardArgs = Parameters<typeof runCells>[0] & { readonly json: boolean };
 
-/** Parses `2/4`. Parts are counted from 0 or from 1, as arrays of batch systems are. */
+/** Parses `2/4`. Parts count from 0 or from 1, like array jobs of batch systems. */
 export function shardOf(text: string): Shard {
   const [, index, count] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).map(Number);
   if (index !== undefined && count !== undefined && count > 0 && index <= count) return { index, count };

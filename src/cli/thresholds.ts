@@ -33,7 +33,7 @@ export function readChecks({ file, threshold, junit }: CheckArgs): Checks {
   return { thresholds, percentiles, junit };
 }
 
-/** Experiment that a command runs, and its checks. */
+/** Experiment of a command with its checks. */
 export interface CheckedExperiment {
   readonly experiment: Experiment;
   readonly checks: Checks;

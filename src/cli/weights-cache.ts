@@ -10,9 +10,9 @@ import { significant } from '../text/numbers.js';
 const DEFAULT_BYTES = 8 * GIB;
 
 /**
- * Size in bytes of the weights cache of each of these equal devices: as requested, or else a usual size that leaves the
- * reserved share of the device's memory free. Throws `E_USAGE` if it does not fit. The memory of a device is not always
- * known; simulated ones have as much as needed.
+ * Size in bytes of the weights cache of each of these equal devices: as requested, or else the default, reduced to
+ * leave the reserved share of the device's memory free. Throws `E_USAGE` if it does not fit. A device's memory is not
+ * always known; simulated devices have as much as needed.
  */
 export async function weightsCacheBytes(
   devices: readonly DeviceSpec[],

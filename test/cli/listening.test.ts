@@ -33,7 +33,7 @@ function said(host: string, token: string | null): string[] {
 
 it('warns once that everybody may use a server on the network without a token', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.1'])
-    expect(said(host, null)).toEqual([expect.stringMatching(`^warn everybody who reaches ${host} may use`)]);
+    expect(said(host, null)).toEqual([expect.stringMatching(`^warn anyone who can reach ${host} can use`)]);
   expect(said('0.0.0.0', 's3cret')).toEqual([]);
 });
 
@@ -41,6 +41,6 @@ it('says in a container how clients outside it reach the server', () => {
   vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.0.0.1');
   for (const host of ['127.0.0.1', '::1', 'localhost'])
     expect(said(host, null)).toEqual([
-      `only clients in this container reach ${host}: add --host 0.0.0.0 to serve others`,
+      `only clients in this container can reach ${host}: add --host 0.0.0.0 to serve others`,
     ]);
 });

@@ -65,7 +65,7 @@ it('certificates and authorities are replaced when their files change', async ({
   const { validTo } = new X509Certificate(second.certificate);
   await until(() =>
     controller.log.some(
-      (line) => /the files are well again/.test(line.msg) && JSON.stringify(line).includes(validTo),
+      (line) => /the files are usable again/.test(line.msg) && JSON.stringify(line).includes(validTo),
     ),
   );
 

@@ -59,7 +59,7 @@ describe('the image', () => {
       ),
     );
     const { http = 0 } = await controller.ready();
-    expect(controller.log).toContain('everybody who reaches 0.0.0.0 may use this process');
+    expect(controller.log).toContain('anyone who can reach 0.0.0.0 can use this process');
     const answers: number[] = [];
     const client = async () => {
       for (let i = 0; i < 25; i++) answers.push(await ask(http));

@@ -59,7 +59,7 @@ export const notes = [
     '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
     '  SYNTHETIC  the device alone, full batches back to back\n' +
     '  FULL       the whole server on the device',
-  'The clients are closed loops in this process; the result says how busy it was, since saturated clients measure ' +
+  'The clients are closed loops in this process; the result says how busy it was, because saturated clients measure ' +
     'themselves. ± is the spread of the trials.',
 ].join('\n\n');
 
@@ -78,7 +78,7 @@ export async function handler(args: BenchArgs): Promise<void> {
   let progress: Progress | undefined;
   const said = new Set<string>();
   const say = (what: string) => {
-    // Each value of --vary would repeat much of it.
+    // Values of --vary share most messages.
     if (!quiet && !said.has(what)) writeErr(`bench: ${what}\n`);
     said.add(what);
   };

@@ -43,7 +43,7 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures, means: 
         ? 'bound'
         : figure.replace(/Rps$/, '').replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
     rows.push([name, formatRate(rps), formatPercent(share)]);
-    // Further clauses are about the JSON.
+    // Only the first clause: the rest is about the JSON.
     notes.push(`${name}: ${means[figure].description?.split(';')[0]}.`);
   }
   if (varies(cluster))

@@ -25,14 +25,14 @@ export const examples = [
   'calibrate http://10.0.0.1:8002 out/simulated --for 5m',
 ];
 export const notes =
-  'Measures both runs by their logs in the same way: durations of INFERs relative to the profiles, how they spread, delays ' +
-  'of messages, and the time that lanes take between two INFERs. Each key moves by the difference, and the experiment is ' +
-  'simulated again. A journal is replayed for it; metrics tell only how long the INFERs of each model took. Start it in the ' +
-  'folder in which the simulation was started.';
+  'Measures both runs from their logs in the same way: mean and spread of INFER durations relative to the profiles, delays ' +
+  'of messages, and the time between two INFERs of a lane. Each key is changed by the difference, and the experiment is ' +
+  'simulated again. A journal is replayed first; metrics only provide the INFER durations of each model. Run it in the ' +
+  'folder in which the simulation ran.';
 
 type Args = ValuesOf<typeof flags>;
 
-/** `escapement calibrate LIVE SIMULATED`: keys with which the simulation is closer to the live run. */
+/** `escapement calibrate LIVE SIMULATED`: overrides that bring the simulation closer to the live run. */
 export async function handler(args: Args): Promise<void> {
   const { calibrate, calibrationText } = await import('../../run/calibrate/calibrate.js');
   const { runs, json, out } = args;

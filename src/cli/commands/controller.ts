@@ -9,10 +9,10 @@ import { read, readToken, tlsOf } from '../token.js';
 export const flags = {
   ...group('Workers', {
     worker: list('Worker to use; give it once per worker'),
-    listen: text('Let workers join that register at this port; 0: any free port'),
-    'max-gpus': wholeOr(1, 64, 'With --listen, GPUs that the cluster may have in all'),
-    'min-workers': wholeOr(1, 1, 'Start with so many of them; the others join when they come'),
-    standby: toggle('Leave the workers to another controller, and take them when it is gone'),
+    listen: text('Accept workers that register at this port; 0: any free port'),
+    'max-gpus': wholeOr(1, 64, 'With --listen, the most GPUs that the cluster may have'),
+    'min-workers': wholeOr(1, 1, 'Start once this many are connected; the others join later'),
+    standby: toggle('Stand by: take over the workers when the active controller is gone'),
     'worker-token-file': text('File with the token that the workers require'),
     'worker-ca': text("Verify the workers' TLS certificates against this authority (PEM)"),
   }),
@@ -70,7 +70,7 @@ export async function handler(args: Args): Promise<void> {
           (tls) => {
             clientCredentials(tls);
             remote.renew(tls);
-            // Later connections trust the current content of the file.
+            // Later connections trust the file's current content.
             access.tls = tls;
           },
         ),

@@ -19,13 +19,13 @@ import {
 export const flags = {
   files: required(list('Measurements: tables, trtexec, perf_analyzer, MLPerf, journals')),
   ...group('Measurements', {
-    model: text('Column with the model, or the model of files that do not name it', 'recognized'),
-    gpu: text('GPU of files that do not name it'),
-    precision: text('Number format of files that do not name it, e.g. FP16'),
-    batch: whole(1, 'Batch size of files that do not say it', 'as in NAME_b8.csv'),
+    model: text('Column with the model, or the model of files without one', 'recognized'),
+    gpu: text('GPU of files that name none'),
+    precision: text('Precision of files that name none, e.g. FP16'),
+    batch: whole(1, 'Batch size of files that name none', 'as in NAME_b8.csv'),
     unit: choice(TIME_UNITS, 'Unit of latencies whose column has none'),
-    where: list('Take only rows with this text in a column, e.g. precision=FP16'),
-    spread: ratio('Ratio of p99 to median of an INFER, where percentiles are not known', 'none'),
+    where: list('Use only rows with this text in a column, e.g. precision=FP16'),
+    spread: ratio('Ratio of p99 to median of an INFER, if percentiles are not known', 'none'),
   }),
   ...group('Output', { out: textOr('profiles', 'Folder for the profiles'), json }),
 };
@@ -34,7 +34,7 @@ export const examples = [
   'import profiles resnet50_b1.log resnet50_b8.log --gpu t4',
 ];
 
-/** `escapement import profiles FILE…`: measurements as people have them, as profiles. */
+/** `escapement import profiles FILE…`: converts measurements of other tools to profiles. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { importProfiles } = await import('../../import/profiles/import-profiles.js');
   const where = args.where.map((each): [string, string] => {

@@ -22,7 +22,7 @@ import {
   wholeOr,
 } from '../options.js';
 
-/** Models that the answer lists. */
+/** Largest number of models listed. */
 const MOST_LISTED = 20;
 /** Lines between two reports of progress. */
 const PROGRESS_LINES = 1_000_000;
@@ -42,7 +42,7 @@ export const flags = {
     class: text('Field with the class of the request', 'recognized'),
     tenant: text('Field with the tenant of the request', 'recognized'),
     'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
-    seed: wholeOr(1, 1, 'Seed of the times that the log does not have'),
+    seed: wholeOr(1, 1, 'Seed for times that the log lacks'),
   }),
   ...group('Output', {
     out: textOr('arrivals.csv.gz', 'File to write, .csv or .csv.gz; one for each class and tenant'),
@@ -58,7 +58,7 @@ export const notes = `Presets:\n${Object.entries(PRESETS)
   .map(([name, { about }]) => `  ${name}: ${about}`)
   .join('\n')}`;
 
-/** `escapement import trace FILE…`: logs as people have them, as arrivals. */
+/** `escapement import trace FILE…`: converts logs to arrivals. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { importTrace } = await import('../../import/trace/import-trace.js');
   let next = PROGRESS_LINES;

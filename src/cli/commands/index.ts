@@ -26,7 +26,11 @@ export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
   ]),
   import: commands([
     ['trace <files..>', 'Turn logs, tables and metrics into a trace', () => import('./import-trace.js')],
-    ['profiles <files..>', 'Turn measurements of tools into profiles', () => import('./import-profiles.js')],
+    [
+      'profiles <files..>',
+      'Turn measurements of other tools into profiles',
+      () => import('./import-profiles.js'),
+    ],
   ]),
   model: commands([
     ['make <architecture>', 'Write a model with random weights, for trials', () => import('./model-make.js')],
@@ -44,13 +48,17 @@ export const COMMANDS: readonly Command[] = [
     ['simulate <file>', 'Simulate one experiment', () => import('./simulate.js')],
     ['sweep <file>', 'Simulate a grid of values and seeds, recommend the best', () => import('./sweep.js')],
     ['sweep-worker', 'Run cells of sweeps and plans on other machines', () => import('./sweep-worker.js')],
-    ['plan <file>', 'Find the GPUs, load or SLO that just meet a target', () => import('./plan.js')],
-    ['scenarios <file>', 'Simulate an experiment under what may come', () => import('./scenarios.js')],
+    [
+      'plan <file>',
+      'Find the fewest GPUs, highest load or tightest SLO for a target',
+      () => import('./plan.js'),
+    ],
+    ['scenarios <file>', 'Simulate an experiment under what-if scenarios', () => import('./scenarios.js')],
     ['bound <file>', 'Print upper bounds on the goodput of any scheduler', () => import('./bound.js')],
     ['play [file]', 'Open a web page that runs the scheduler, to try things out', () => import('./play.js')],
   ]),
   family('trace', 'Describe, generate and convert traces'),
-  family('import', 'Take over logs and measurements as people have them'),
+  family('import', 'Import logs and measurements of other tools'),
   ...commands([
     ['init <files..>', 'Write an experiment from imported traces and profiles', () => import('./init.js')],
     ['serve', 'Serve models over HTTP and gRPC (Open Inference Protocol)', () => import('./serve.js')],

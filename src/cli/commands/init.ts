@@ -21,7 +21,7 @@ export const examples = ['init profiles arrivals.csv.gz --check'];
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { initExperiment } = await import('../../import/init/init-experiment.js');
   const { files, out, slo, force, check } = args;
-  if (existsSync(out) && !force) throw usageError(`--out ${out}: is there already; --force replaces it`);
+  if (existsSync(out) && !force) throw usageError(`--out ${out}: already exists; --force replaces it`);
   const pairs = args.map.map((each): [string, string] => {
     const at = each.lastIndexOf('=');
     if (at < 1) throw usageError(`--map ${each}: must be TRACE=PROFILE, such as bert-prod=bert-base`);
@@ -50,7 +50,7 @@ function sloText(given: string): string {
     parseDuration(given);
     return given;
   } catch (error) {
-    // Without a code, so that it names the flag.
+    // Without a code: the option parser adds the name of the flag.
     throw new Error((error as Error).message);
   }
 }

@@ -62,7 +62,7 @@ function matching(all: readonly KeyDescription[], given: string): KeyDescription
   throw usageError(`no key contains ${given}; ${hint}`);
 }
 
-/** Keys that differ in their kind only as one, which names the kinds unless those are all. */
+/** Merges keys that differ only in their kind; the merged key names its kinds unless it applies to all. */
 function alike(keys: readonly KeyDescription[], allKinds: number): KeyDescription[] {
   const groups = groupBy(keys, ({ kind: _, ...key }) => JSON.stringify(key));
   return [...groups.values()].map(([first, ...others]) => {

@@ -12,7 +12,7 @@ import { packageVersion } from '../version.js';
 export const flags = {
   file: experimentFile,
   ...group('Search', {
-    target: list("What must hold, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
+    target: list("Condition to meet, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
     over: text(
       'Key and range, e.g. cluster.gpus=1:64, or workload.rate=100/s:5000/s:50/s with a step; with --minimize cost one for each kind of GPUs, with commas between them',
     ),
@@ -20,9 +20,9 @@ export const flags = {
       ['cost'],
       'Find the cheapest fleet of several kinds of GPUs, e.g. with --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16',
     ),
-    survive: choice(['1'], 'Meet the target also after the loss of any one GPU, for good'),
+    survive: choice(['1'], 'Also meet the target after the permanent loss of any one GPU'),
     prefer: {
-      ...choice(['low', 'high'], 'Which value is better, where the key does not imply it'),
+      ...choice(['low', 'high'], 'Which values are better, if the key does not imply it'),
       conflicts: 'minimize',
     },
     seeds: textOr('1,2,3', 'Seeds to repeat every value with'),
@@ -32,7 +32,7 @@ export const flags = {
   ...cellFlags(),
   ...group('Output', {
     json,
-    html: text('Also run what-ifs of the answer, and write a page for the decision to this file'),
+    html: text('Also run what-if scenarios of the answer, and write a page for the decision to this file'),
     out: text('Write plan.json and plan.html to this folder; an interrupted plan resumes there'),
     quiet,
   }),
@@ -48,15 +48,15 @@ export const notes = [
     'step, whole numbers are searched in steps of 1 and others in steps of about 1 %. A value meets a target if the ' +
     'whole 95 % confidence interval of the mean over the seeds does; of a run that no seed changes, such as a replayed log, ' +
     'the interval comes from its time slices and each value runs once. Exit code 3: no value meets it.',
-  'With --minimize cost, fleets run from the cheapest on until one meets every target. Fleets with which no scheduler could meet a ' +
-    'target on attainment, goodputRps or a percentile of latency are not run.',
+  'With --minimize cost, fleets are run from the cheapest up until one meets every target. Fleets with which no scheduler could meet a ' +
+    'target on attainment, goodputRps or a latency percentile are skipped.',
 ].join('\n\n');
 
 type Args = ValuesOf<typeof flags>;
 
-/** Number of values run first, and of neighbours of the answer. */
+/** Number of values run first plus neighbors of the answer. */
 const VALUES_BESIDES = 13;
-/** Values per round in between, which narrows the range to a quarter. */
+/** Values per round in between; each round narrows the range to a quarter. */
 const VALUES_PER_ROUND = 3;
 
 /** `escapement plan FILE`: fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */

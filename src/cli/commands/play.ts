@@ -37,7 +37,7 @@ export async function handler(args: Args): Promise<void> {
     writeWhole(html, page);
     return print(args, { html }, () => `page: ${html}\n`);
   }
-  // Must precede the address: a reader of it may stop the command at once.
+  // Must precede the printed address: whatever reads it may stop the command at once.
   const stopped = untilStopped();
   const { url, close } = await servePage(page, port);
   print(args, { url }, () => `${url}\nCtrl-C ends it.\n`);
@@ -57,7 +57,7 @@ async function setupOf({ file, ...args }: Args): Promise<Setup | null> {
   const { buildExperiment } = await import('../../config/build.js');
   const { readExperimentSource } = await import('../../config/load.js');
   const { setupWithFiles } = await import('../../tools/play/page.js');
-  // Relative, so that an absolute path of the file differs from one that it names.
+  // Relative, to distinguish the file's own absolute path from a path that it names.
   const near = isAbsolute(file) && file !== STANDARD_INPUT ? relative('.', file) : file;
   const source = await readExperimentSource(near);
   const noted = new NotedFiles();

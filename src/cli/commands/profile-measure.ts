@@ -86,7 +86,7 @@ function measuredText(
     worst <= 1.1
       ? 'durations are stable enough to plan with'
       : worst <= 1.5
-        ? 'durations can be planned with if SLOs leave that much room'
+        ? 'durations are stable enough if SLOs leave that much room'
         : 'durations vary too much to plan with; check what else uses the device';
   const rows = tables.flatMap(({ length, batches }) =>
     batches.map((row) => [

@@ -23,7 +23,7 @@ export const flags = {
   file: required(text('Journal (--journal of serve, controller or run)')),
   ...group('Options', {
     late: toggle(
-      'List the requests that were not answered within their SLO, and why; --model, --class, --tenant and --cause do the same',
+      'List the requests that were not answered within their SLO, and why; implied by --model, --class, --tenant and --cause',
     ),
     ...filterOptions('such requests', 'plan, actions, and why it was late'),
     plugin: list('Module of the policy that scheduled the run, if it was a plugin'),
@@ -39,10 +39,10 @@ export const notes = 'Exit code 47: the replay diverged from the recorded run.';
 
 type Args = ValuesOf<typeof flags>;
 
-/** From this value on, the time until the scheduler received a request gets a column. */
+/** Smallest time until the scheduler received a request that gets a column. */
 const WORTH_NS = NS_PER_MS;
 const DECODING_NOTE =
-  'decoding: from the first byte of a request until its body was decoded and the scheduler had it; long for small bodies, too: the server lacks CPU time\n';
+  'decoding: from the first byte of a request until its body was decoded and the scheduler had it; if small bodies take long, too, the server lacks CPU time\n';
 
 /** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
 export async function handler(args: Args): Promise<void> {
@@ -106,7 +106,7 @@ function recordedPolicy(
     throw new EscapementError('E_PLUGIN', what);
   }
   if (own.digest !== plugin.digest)
-    writeErr(`warning: the plugin ${own.file} was changed since the run: a replay may differ\n`);
+    writeErr(`warning: the plugin ${own.file} has changed since the run: the replay may differ\n`);
   return { kind, options, plugin: own };
 }
 

@@ -23,7 +23,7 @@ export const examples = [
 export const notes = [
   'The section live of the experiment names the device. --mode simulate is escapement simulate with the ' +
     'missedWindow of live runs, unless the file sets its own, so that both results can be compared.',
-  'To play an experiment against a server that runs already, ours or any other: escapement load.',
+  'To play an experiment against a running server, ours or any other: escapement load.',
 ].join('\n\n');
 
 type Args = ValuesOf<typeof flags>;

@@ -8,7 +8,7 @@ import { packageVersion } from '../version.js';
 export const flags = {
   file: experimentFile,
   ...group('Scenarios', {
-    target: list("What should hold, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
+    target: list("Condition to meet, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
     seeds: textOr('1,2,3', 'Seeds to repeat every scenario with'),
     set: list('Override a key in every scenario'),
     plugin,
@@ -23,16 +23,16 @@ export const flags = {
 export const examples = ['scenarios run.yaml', "scenarios run.yaml --target 'attainment>=99%' --json"];
 export const notes =
   'Runs the experiment under the scenarios of its file, and under these: traffic times 1.5, 2 and 3; one GPU of each kind ' +
-  'lost for good; the model with the most requests times 5; INFERs 20 % slower than profiled. With targets, also finds the ' +
-  'factor of the traffic up to which they hold. Exit code 3: they hold with no factor.';
+  'lost permanently; the model with the most requests times 5; INFERs 20 % slower than profiled. With targets, also finds the ' +
+  'highest traffic factor at which they hold. Exit code 3: they hold at no factor.';
 
 type Args = ValuesOf<typeof flags>;
 
-/** Runs that are expected besides those of the scenarios of the file. */
+/** Expected number of runs in addition to the scenarios of the file. */
 const BUILT_IN = 8;
 const OF_HEADROOM = 7;
 
-/** `escapement scenarios FILE`: an experiment under what may come. */
+/** `escapement scenarios FILE`: an experiment under what-if scenarios. */
 export async function handler(args: Args): Promise<void> {
   const { file, seeds, fresh, out } = args;
   const { runCells } = await import('../cell-runs.js');

@@ -19,7 +19,7 @@ export const examples = [
 ];
 export const notes = [
   'Runs the cells of every sweep and plan with the same --queue until it is stopped. Workers may come and go at any ' +
-    'time. Ctrl-C lets the running cells end; a second one a second later does not, and others run them again.',
+    'time. Ctrl-C waits for running cells; a second Ctrl-C, at least a second later, leaves them to other workers.',
   'Files come through the queue. Plugins do not: a policy of a plugin needs --plugin with the same file here.',
 ].join('\n\n');
 
@@ -52,7 +52,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   });
   tell(`runs cells of ${address.shown} on ${plural(threads, 'thread')}`);
   const signal = await untilStopped();
-  tell(`${signal}: takes no more cells and waits for those that run`);
+  tell(`${signal}: takes no more cells and waits for running ones`);
   await worker.stop();
   tell(soFar());
 }

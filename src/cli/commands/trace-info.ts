@@ -13,7 +13,7 @@ export const flags = {
 };
 export const examples = ['trace info trace.csv.gz'];
 
-/** `escapement trace info PATH`: contents of a trace, in the figures that decide how hard it is to serve. */
+/** `escapement trace info PATH`: figures of a trace that determine how hard it is to serve. */
 export async function handler({ path, json }: ValuesOf<typeof flags>): Promise<void> {
   const info = await traceInfo(path);
   print({ json }, info, () => infoText(path, info));

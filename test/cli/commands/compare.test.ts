@@ -107,7 +107,7 @@ test('ranks the fleets of single runs where a scaler was at work', async () => {
 });
 
 test.each([
-  [['simulated'], 2, /^escapement: E_USAGE: compare simulated: another run/],
+  [['simulated'], 2, /^escapement: E_USAGE: compare simulated: name another run/],
   [['simulated', 'nowhere'], 36, /^escapement: E_RESULTS: nowhere: folder does not exist/],
   [['simulated', 'swept'], 36, /^escapement: E_RESULTS: swept: holds a sweep, which is compared alone/],
   [

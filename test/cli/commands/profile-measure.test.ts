@@ -48,7 +48,7 @@ describe('a server in Python that sleeps for a known time', () => {
     );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`rows on server at ${url} (sleeper 1)\n`);
-    expect(stdout).toContain('batch 16 is not taken: HTTP 400: at most 8 rows\n');
+    expect(stdout).toContain('batch 16 was rejected: HTTP 400: at most 8 rows\n');
     const seen = (await (await fetch(`${url}/seen`)).json()) as number[];
     // The first of each size is checked, and not timed.
     expect(seen).toEqual([1, 2, 8].flatMap((rows) => new Array(6).fill(rows)));
@@ -161,7 +161,7 @@ describe('what cannot be measured is said', () => {
   it('when the server refuses', async () => {
     const overloaded = await HttpServer.open({ infer: (inference) => inference.answer(429) });
     expect(await fails(overloaded.url)).toMatch(
-      /E_SERVER: .* answers HTTP 429 .*to a request of 1 row to model a: it has too much to do/,
+      /E_SERVER: .* answers HTTP 429 .*to a request of 1 row to model a: it is overloaded/,
     );
     const broken = await HttpServer.open({ infer: (inference) => inference.answer(500) });
     expect(await fails(broken.url)).toMatch(/E_SERVER: .* answers HTTP 500 .*: see its log/);

@@ -29,7 +29,7 @@ export async function startController(options: ControllerOptions): Promise<Serve
   const { cluster } = scenario;
   const registers = cluster.joining === 'registers';
   const hung = (what: string) => {
-    log.fatal(`${what}; the server ends, to be started again`);
+    log.fatal(`${what}; the server ends so that its supervisor restarts it`);
     process.exit(E_HUNG_STATUS);
   };
   const bursts = new Bursts(world.time);
