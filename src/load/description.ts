@@ -7,7 +7,7 @@ import type { TensorDescription } from './tensors.js';
 export interface ServerDescription {
   /** Its name and version, for people. */
   readonly software: string;
-  /** True if it takes tensors as bytes instead of JSON. */
+  /** True if it accepts tensors as bytes instead of JSON. */
   readonly binary: boolean;
   /** One per model of the run. */
   readonly models: readonly ModelDescription[];
@@ -50,7 +50,7 @@ export interface ModelMetadata {
   readonly outputs?: unknown;
 }
 
-/** Questions to a server, in either protocol. */
+/** Requests for a server's metadata, in either protocol. */
 export interface ServerApi {
   /** Throws `E_SERVER` if it cannot be reached or is not ready. */
   describe(): Promise<Omit<ServerDescription, 'models'>>;
@@ -70,8 +70,8 @@ const MOST_DIMENSIONS = 100;
 const MOST_NAMES = 20;
 
 /**
- * Asks a server about a model. Servers need not describe one, and some do so only by version. Throws `E_UNKNOWN_MODEL`
- * if the server lacks it.
+ * Reads a server's description of a model. It is optional, and some servers have it only by version. Throws
+ * `E_UNKNOWN_MODEL` if the server lacks the model.
  */
 export async function describeModel(api: ServerApi, model: string): Promise<ModelDescription> {
   const latest = await api.metadata(model);
@@ -137,9 +137,7 @@ function someOf(names: readonly string[]): string {
   return names.slice(0, MOST_NAMES).map(plainLine).join(', ') + more;
 }
 
-/**
- * True if requests choose a size of an input other than the number of rows: only then is a server asked for lengths.
- */
+/** True if an input has an open dimension besides its rows: only then is the server asked for lengths. */
 export function hasLength(inputs: readonly TensorDescription[]): boolean {
   return inputs.some(({ shape }) => shape[0] < 0 && shape.slice(1).some((size) => size < 0));
 }
@@ -193,7 +191,7 @@ export function isTensorList(value: unknown): value is TensorDescription[] {
   return TENSORS.safeParse(value).success;
 }
 
-/** Error for a server that requires a token, or another one. `reply`: its answer. */
+/** Error for a server that requires a token, or rejects the given one. `reply`: its answer. */
 export function refusedToken(
   server: string,
   { token }: { readonly token?: string },

@@ -57,9 +57,9 @@ const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
   readonly RepositoryIndex: MethodDefinition<object, { readonly models: readonly IndexEntry[] }>;
 };
 
-/** Timeout for an answer about the server. */
+/** Timeout for a metadata request. */
 const TIMEOUT_MS = 10_000;
-/** One connection carries any number of concurrent requests, and writes those of the same instant together. */
+/** One connection carries any number of concurrent requests, and batches writes of the same instant. */
 const DEFAULT_CONNECTIONS = 1;
 
 /** Opens a connection on the first call. */
@@ -84,7 +84,7 @@ function nameOf({ protocol, host }: URL): string {
   return `${protocol}//${host}`;
 }
 
-/** Status codes of an unusable server, rather than of an unsupported call. */
+/** Status codes of an unusable server; others mean an unsupported call. */
 const FATAL = new Set([
   status.UNAUTHENTICATED,
   status.PERMISSION_DENIED,
@@ -171,7 +171,7 @@ interface GrpcMessage {
 /** A server of the Open Inference Protocol over gRPC. */
 export function openGrpcTarget(url: URL, options: TargetOptions, { models }: ServerDescription): LoadTarget {
   const name = nameOf(url);
-  // Parts of a message; concatenated they form a whole one, as Protocol Buffers merge.
+  // Parts of a message: Protocol Buffers allow concatenating them.
   const encodeInfer = SERVICE.ModelInfer.requestSerialize;
   const rawData = oncePerData(({ data }) => encodeInfer({ raw_input_contents: [data] }));
   const encode = requestEncoder(name, options, models, (spec) => ({
@@ -238,7 +238,7 @@ class GrpcTarget implements LoadTarget {
       // Ignores calls that were dropped.
       if (!this.unanswered.delete(call)) return;
       if (error === null) done(OUTCOME_OK, this.options.keepsAnswers === true ? replyOf(answer) : SUCCESS);
-      // A status of the server comes with its headers; without them, the client made it up.
+      // A status without headers comes from the client, not the server.
       else if (hasMetadata || Object.keys(error.metadata.getMap()).length > 0)
         done(OUTCOMES.get(error.code) ?? OUTCOME_ERROR, failureOf(error));
       else {
@@ -254,7 +254,7 @@ class GrpcTarget implements LoadTarget {
   }
 }
 
-/** True if a connection has taken the call: its peer is then an address rather than the name of the server. */
+/** True if a connection has taken the call: its peer is then an address, not the name of the server. */
 function isSent(call: ClientUnaryCall, [client]: readonly Client[]): boolean {
   return call.getPeer() !== client.getChannel().getTarget();
 }

@@ -31,7 +31,7 @@ import {
 } from './target.js';
 import type { InputTensor } from './tensors.js';
 
-/** Timeout for a whole answer about the server. */
+/** Timeout for a whole metadata request. */
 const TIMEOUT_MS = 10_000;
 /** Far larger than descriptions of models. */
 const MOST_DESCRIPTION_BYTES = 16 * MIB;
@@ -94,7 +94,7 @@ export class HttpApi implements ServerApi {
 
   async describe(): Promise<Omit<ServerDescription, 'models'>> {
     const ready = await this.call('GET', 'v2/health/ready');
-    // Comes first: any web server may answer 404 about its readiness.
+    // Comes first, because any web server may answer 404 to the readiness check.
     const { name, version, extensions } = await this.describeItself();
     if (ready.status !== 200) throw this.notReady(ready.status);
     const binary = Array.isArray(extensions) && extensions.includes('binary_tensor_data');
@@ -157,7 +157,7 @@ export class HttpApi implements ServerApi {
     }
   }
 
-  /** Self-description of the server; without one, it most likely speaks another protocol. */
+  /** The server's description of itself; a server without one most likely speaks another protocol. */
   private async describeItself(): Promise<Untrusted> {
     const { status, body } = await this.call('GET', 'v2');
     if (status === 503) throw this.notReady(status);
@@ -275,7 +275,7 @@ const OUTCOMES = new Map<number, Outcome>([
   [504, OUTCOME_TIMEOUT],
 ]);
 
-/** One request and its answer, of which only the beginning of a failure and, on request, a success are kept. */
+/** One request and its answer. Keeps the beginning of a failure and, on request, a success. */
 class Exchange implements Dispatcher.DispatchHandler {
   /** True once a connection has taken it. */
   isSent = false;

@@ -26,7 +26,7 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
 
 /**
  * Connects to an inference server. Throws `E_USAGE` for an invalid address, `E_SERVER` if the server cannot be reached,
- * is not ready or speaks something else, and `E_UNKNOWN_MODEL` if it lacks a model.
+ * is not ready or speaks another protocol, and `E_UNKNOWN_MODEL` if it lacks a model.
  */
 export async function openTarget(address: string, options: TargetOptions): Promise<LoadTarget> {
   const { url, protocol } = parseAddress(address);
@@ -34,7 +34,7 @@ export async function openTarget(address: string, options: TargetOptions): Promi
   return options.retry === true ? retrying(target) : target;
 }
 
-/** Asks a server about itself and `options.models`. Throws as `openTarget`. */
+/** Describes a server and its models `options.models`. Throws as `openTarget`. */
 export function describeServer(address: string, options: TargetOptions): Promise<ServerDescription> {
   return asking(address, options, async (api) => {
     const server = await api.describe();

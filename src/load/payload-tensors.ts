@@ -6,9 +6,9 @@ import type { PayloadFile } from './payloads.js';
 import { type InputTensor, isDatatype, type Parameter, type TensorDescription } from './tensors.js';
 
 /**
- * Inputs of a request from a file: `.json` is an infer request of the protocol, from which the inputs are taken, anything
- * else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` if they do not fit the model. `inputs`:
- * null if the server does not describe them; then only `.json` works.
+ * Inputs of a request from a file: the inputs of an infer request if it is `.json`, else raw little-endian elements or,
+ * for BYTES, one element. Throws `E_USAGE` if they do not fit the model. `inputs`: null if the server does not describe
+ * them; then only `.json` works.
  */
 export function payloadTensors(
   file: PayloadFile,
@@ -40,7 +40,7 @@ export function payloadTensors(
   }
 }
 
-/** The one input of a model, from a file that is no JSON. */
+/** The only input of a model, from a file that is not JSON. */
 function onlyInput({ bytes }: PayloadFile, inputs: readonly TensorDescription[]): InputTensor {
   const [input] = inputs;
   if (input === undefined || inputs.length > 1)
@@ -99,7 +99,7 @@ function rawInput(bytes: Buffer, { name, datatype, shape }: TensorDescription): 
   return { name, datatype, shape: shape.map((each) => (each < 0 ? size : each)), data: Buffer.from(bytes) };
 }
 
-/** The file unchanged: a text or an encoded image. */
+/** The unchanged file, such as a text or an encoded image. */
 function bytesInput(bytes: Buffer, name: string, shape: readonly number[]): InputTensor {
   if (shape.some((size) => size >= 0 && size !== 1))
     throw new Error(

@@ -34,7 +34,7 @@ function filesFor(path: string, model: string): string[] {
   if (found === undefined) throw fileProblem({ code: 'ENOENT' }, path, { flag: '--payload' });
   if (!found.isDirectory()) return [path];
   const own = join(path, model);
-  // The model's name must be a folder right here, not ../elsewhere.
+  // The model's name must be a folder directly inside this one.
   const isOwn = basename(own) === model && statSync(own, { throwIfNoEntry: false })?.isDirectory();
   const folder = isOwn ? own : path;
   const files = readable(folder, () => readdirSync(folder, { withFileTypes: true }))

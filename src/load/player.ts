@@ -18,9 +18,9 @@ import type { Done, LoadTarget } from './target.js';
 
 /** Largest number of outstanding requests; further ones are answered `error` at once. */
 const DEFAULT_MOST_OUTSTANDING = 100_000;
-/** Outstanding requests are given up after this time, beyond the longest SLO, without any answer. */
+/** Time without any answer, beyond the longest SLO, after which outstanding requests are given up. */
 const DEFAULT_PATIENCE_NS = 30 * NS_PER_S;
-/** Late requests sent per turn of the event loop, so that answers get in. */
+/** Late requests sent per turn of the event loop, so that answers are read in between. */
 const BURST = 64;
 const LOOK_MS = 250;
 /** A client does not know which GPUs hold a model. */
@@ -56,7 +56,7 @@ export interface PlayCounts {
   readonly failed: number;
 }
 
-/** Report on the load generator itself. */
+/** Figures of the load generator itself. */
 export interface PlayReport {
   /** Number of requests from the source. */
   readonly requests: number;
@@ -118,7 +118,7 @@ class Player {
     this.attempt(() => this.step());
   }
 
-  /** Ends the run on errors: the source may meet a bad line, the observer a full disk. */
+  /** Ends the run on errors, such as a bad line of the source or a full disk of the observer. */
   private attempt(work: () => void): void {
     try {
       if (!this.ended) work();
@@ -159,7 +159,7 @@ class Player {
     }
     const id = this.requests.id[slot];
     const done: Done = (outcome, reply) => {
-      // A request that was given up may be answered when its slot holds another.
+      // A request that was given up may be answered after its slot was reused.
       if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE) return;
       this.attempt(() => {
         this.answer(slot, outcome, reply);

@@ -9,8 +9,7 @@ export interface Reply {
   /** Absent if there is an answer, or if the generator itself held the request back. */
   readonly lack?: Lack;
   /**
-   * The outputs part of the answer, if the target keeps answers: a list of names, datatypes and shapes if the server is
-   * sane. Throws if the answer is too long or malformed.
+   * The `outputs` of the answer, if the target keeps answers; untrusted. Throws if the answer is too long or malformed.
    */
   readonly outputs?: () => unknown;
 }
@@ -44,11 +43,11 @@ export function plainLine(text: string): string {
   return line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS - 1)}…` : line;
 }
 
-/** Bounds memory if a server sends ever new statuses. */
+/** Limits memory for a server that keeps sending new statuses. */
 const MOST_STATUSES = 100;
-/** Reasons per status; later ones are counted as one more. */
+/** Largest number of reasons per status; all others are counted as one. */
 const MOST_REASONS = 5;
-/** Never a real reason: messages are one line. */
+/** Cannot be a real reason, since messages are one line. */
 const FURTHER = '\n';
 
 /** Counts the answers of a run by status and reason, with the first message of each. */
@@ -77,7 +76,7 @@ export class AnswerCounts {
   }
 }
 
-/** The message without parts that vary between requests with the same failure: numbers, and quoted names. */
+/** The message without the parts that vary between requests with the same failure: numbers and quoted names. */
 function commonReason(message: string): string {
   return message === '' ? '' : message.replace(/"[^"]*"|\d+(?:\.\d+)?/g, '#');
 }

@@ -20,7 +20,7 @@ export interface RequestSpec {
   readonly tensors: readonly InputTensor[];
 }
 
-/** Most messages kept: a run of more kinds of requests encodes some again. */
+/** Largest number of cached messages; with more kinds of requests, some are encoded again. */
 const MOST_MESSAGES = 4096;
 
 /**
@@ -75,7 +75,7 @@ export function requestEncoder<M>(
   return messageOf;
 }
 
-/** Makes something of the data of tensors, once for each, as long as the data is in use. */
+/** Caches the result of `make` for each tensor's data, as long as the data is in use. */
 export function oncePerData<T extends object>(make: (tensor: InputTensor) => T): (tensor: InputTensor) => T {
   const made = new WeakMap<Buffer, T>();
   return (tensor) => {
@@ -88,7 +88,7 @@ export function oncePerData<T extends object>(make: (tensor: InputTensor) => T):
 /** Up to this size one copy per message is cheaper than several pieces. */
 const JOIN_BYTES = 16_384;
 
-/** A message in one piece or, if it is large, in several, of which messages share all but the first. */
+/** A message in one piece or, if it is large, in several, all but the first of which are shared between messages. */
 export function joined(pieces: readonly Buffer[]): Buffer | readonly Buffer[] {
   return bytesOf(pieces) <= JOIN_BYTES ? Buffer.concat(pieces) : pieces;
 }

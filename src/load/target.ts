@@ -5,8 +5,8 @@ import type { Payloads } from './payloads.js';
 import type { Reply } from './reply.js';
 
 /**
- * Called once with the outcome of a request, never from within `send`. OUTCOME_OK means that it was executed: the
- * sender's clock decides whether in time. `reply`: the server's answer; absent within a process.
+ * Called once with the outcome of a request, never from within `send`. OUTCOME_OK means that it was executed; the
+ * sender's clock decides if it was in time. `reply`: the server's answer; absent within a process.
  */
 export type Done = (outcome: Outcome, reply?: Reply) => void;
 
@@ -29,7 +29,7 @@ interface Senders {
   readonly priorities: readonly (number | null)[];
   /** Header, or metadata key, that names a tenant; null if there are no tenants. */
   readonly header: string | null;
-  /** The first is the default, and is named all the same. */
+  /** The first is the default; requests name it, too. */
   readonly tenants: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export interface LoadTarget {
   /** Retries; absent if none are made. */
   readonly retries?: RetryFigures;
   send(request: LoadRequest, done: Done): void;
-  /** Asks whether the server is alive, over a connection like those of requests; absent if unsupported. */
+  /** Checks that the server is alive, over a connection like those of requests; absent if unsupported. */
   ping?(done: Done): void;
   /** Drops requests not sent yet, and returns their number; absent if none ever wait. */
   dropUnsent?(): number;
@@ -69,7 +69,7 @@ export interface TargetOptions {
   readonly token?: string;
   /** Certificates (PEM) of the authority for TLS servers; absent: those of Node. */
   readonly ca?: Buffer;
-  /** Retries, within the SLO, requests without an answer or with one that asks for it. */
+  /** Retries requests, within their SLO, that got no answer or one that asks for a retry. */
   readonly retry?: boolean;
   /** Accepts any certificate of a TLS server. */
   readonly insecure?: boolean;

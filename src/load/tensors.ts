@@ -29,7 +29,7 @@ export interface InputTensor {
 /** A parameter of the protocol. */
 export type Parameter = boolean | number | string;
 
-/** Words for random texts, so that their lengths differ little. */
+/** Words of random texts, similar in length. */
 const WORDS = 'the cluster answers each request before its deadline or says at once why not'.split(' ');
 const WORDS_PER_TEXT = 8;
 const MOST_TEXT_BYTES = 100;
