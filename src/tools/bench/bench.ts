@@ -11,7 +11,7 @@ const ALL_STAGES = Object.keys(STAGES) as StageName[];
 interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
   /** Number of processors of the machine. */
   readonly cores: number;
-  /** Null: enough to keep all batches full. */
+  /** Number of clients; null: enough to keep all batches full. */
   readonly clients: number | null;
   readonly vary: Vary | null;
   readonly version: string;
@@ -23,14 +23,15 @@ interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
 
 /**
  * Measures the stages of a server separately and together, for each value of the varied key. All subjects are opened
- * first, so that a mistake in the last value does not waste the runs before. Throws errors of opening, `E_SERVER` if there are too few answers, and the coded errors of devices and models.
+ * first, so that a mistake in the last value does not waste the earlier runs. Throws errors of opening, `E_SERVER` if
+ * there are too few answers, and the coded errors of devices and models.
  */
 export async function bench(options: BenchOptions): Promise<BenchResult> {
   const { vary, open, onProgress, version, cores, protocol, trials, seconds } = options;
   const values = vary?.values ?? [null];
   const subjects: Subject[] = [];
   for (const value of values) subjects.push(await openWith(open, vary, value));
-  // One device has no stages to tell apart on more and more GPUs: the whole server shows what they bring.
+  // With a varying number of GPUs, only the whole server is measured.
   const names: readonly StageName[] = vary?.key === GPUS ? ['full'] : ALL_STAGES;
   // Equal for all values: fewer clients mean fewer requests, regardless of the varied key.
   const clients =

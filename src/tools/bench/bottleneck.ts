@@ -1,16 +1,16 @@
 import { type Estimate, studentT95 } from '../../report/statistics.js';
 import { type BenchRun, type Bottleneck, type Service, stageOf } from './result.js';
 
-/** FULL may fall behind the slower part by this share before something between them is to blame. */
+/** Share by which FULL may fall behind the slower part before something between them is the bottleneck. */
 const TOLERATED_LOSS = 0.1;
 /** An event loop this busy is saturated. */
 const SATURATED = 0.9;
 
 /**
  * The part that limits a run, by the first rule that applies; differences within the noise are `unclear`:
- * 1. FULL is behind the slower of IO and SYNTHETIC by more than `TOLERATED_LOSS`: the part between them, or the
- *    clients if they were saturated.
- * 2. The slower of both; for IO, the clients if they were saturated.
+ * 1. FULL is behind the slower of IO and SYNTHETIC by more than `TOLERATED_LOSS`: the part between them, or the clients
+ *    if they were saturated.
+ * 2. The slower of the two; for IO, the clients if they were saturated.
  */
 export function bottleneckOf(run: Pick<BenchRun, 'stages'>): Bottleneck {
   const [io, device, full] = (['io', 'synthetic', 'full'] as const).map((name) => stageOf(run, name));

@@ -46,11 +46,11 @@ export type Answer = { readonly value: unknown } | { readonly code: ErrorCode; r
 const MOST_SAID_CHARS = 2000;
 
 /**
- * A process that plays one role of a benchmark. It ends on request, and whenever this process ends. One question at a
- * time. Questions reject with the coded error that the child reports, or like `death` when it dies.
+ * A child process with one role of a benchmark. It ends on request, and when this process ends. It answers one call at
+ * a time. Calls reject with the coded error that the child reports, or like `death` when it dies.
  */
 export class BenchChild {
-  /** Rejects when it has ended: `E_SERVER` if it was killed, otherwise with its last output. */
+  /** Rejects when the process ends: `E_SERVER` if it was killed, otherwise with its last output. */
   readonly death: Promise<never>;
   ports: Ports = { http: 0, grpc: 0, metrics: 0 };
   private readonly child: ChildProcess;
@@ -73,7 +73,7 @@ export class BenchChild {
         reject(this.endOf(status, signal));
       });
     });
-    // Without an open question, its death is not an error.
+    // Its death is an error only during a call.
     this.death.catch(() => {});
   }
 
@@ -99,7 +99,7 @@ export class BenchChild {
     return this.ask({ kind: 'trial', seconds });
   }
 
-  /** Kills it at once: nothing it does is needed any more. */
+  /** Kills it at once. */
   async stop(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.death.catch(() => {});
@@ -107,7 +107,7 @@ export class BenchChild {
 
   private async ask<T>(order: Order): Promise<T> {
     const answered = new Promise<Answer>((resolve) => this.child.once('message', resolve));
-    // If it is dead, its end reports the error.
+    // If the child is dead, `death` reports the error.
     this.child.send(order, () => {});
     const answer = await Promise.race([answered, this.death]);
     if ('code' in answer) throw new EscapementError(answer.code, answer.message);

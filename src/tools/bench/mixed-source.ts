@@ -1,12 +1,12 @@
 import type { ArrivalSource } from '../../core/arrivals.js';
 
 /**
- * Clients that send the next request as soon as the last one was answered. Requests are to the models in turn, so that a
- * fast model does not get more of them.
+ * Clients that send their next request as soon as the last one is answered. They take the models in turn, so that a
+ * fast model does not get more requests.
  */
 export class MixedSource implements ArrivalSource {
   model = 0;
-  /** Clients that may send, with the earliest time; in order of time. */
+  /** Clients that may send, with their earliest send times, ascending. */
   private readonly ready: { readonly user: number; readonly timeNs: number }[];
   private isEnded = false;
 

@@ -47,8 +47,8 @@ export interface BenchRun {
 
 /**
  * The part that limits the whole.
- * - `io`, `device`: the part with the lower throughput.
- * - `between`: together they achieve less than the slower of both.
+ * - `io`, `device`: the stage with the lower throughput.
+ * - `between`: the whole achieves less than the slower of the two.
  * - `generator`: the clients could not send more, so the server's limit is not known.
  * - `unclear`: the difference is within the noise.
  */

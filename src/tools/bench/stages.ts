@@ -37,7 +37,7 @@ export async function measureStages(
     measured.push(
       await (stage === 'synthetic'
         ? withChild(deviceRole(subject), (child) => measureDevice(child, options))
-        : // IO: the frontend, the decoding of tensors, the scheduler, and the way to a device that takes no time.
+        : // IO: the frontend, decoding of tensors, the scheduler, and the transport to a device that takes no time.
           withChild(server(stage === 'io'), (child) => loadServer(stage, child, subject, options))),
     );
   }
@@ -53,7 +53,7 @@ async function withChild<T>(role: Role, work: (child: BenchChild) => Promise<T>)
   }
 }
 
-/** A bare device: the first one, of onnxruntime. */
+/** The first device of the subject, without a server. */
 function deviceRole(subject: Subject): Role {
   const { devices, models } = subject;
   const batches = chosenBatches(subject);
@@ -84,7 +84,7 @@ async function measureDevice(child: BenchChild, { trials, seconds }: MeasureOpti
 
 /** Models are loaded before the first trial. */
 const LEAST_WARM_UP_S = 1;
-/** A new server gets faster for some 3 s, until its code is compiled: by half again for the smallest requests. */
+/** A new server gets faster, by up to half, for about 3 s, until its code is compiled. */
 const MOST_WARM_UP_S = 4;
 
 /** Time that clients run before the first trial. */
@@ -92,12 +92,12 @@ function warmUpSeconds(seconds: number): number {
   return Math.min(MOST_WARM_UP_S, Math.max(LEAST_WARM_UP_S, 2 * seconds));
 }
 
-/** Trials may last so much longer altogether, on a machine that stalls. */
+/** Extra time allowed for all trials together on a machine that stalls. */
 const STALL_S = 10;
 
 /**
- * Saturates a server: each client sends its next request when the last is answered. Throws `E_SERVER` if the trials do
- * not end for lack of answers, or the server is killed.
+ * Saturates a server: each client sends its next request when the last is answered. Throws `E_SERVER` if there are too
+ * few answers to end the trials, or if the server is killed.
  */
 export async function loadServer(
   stage: StageName,

@@ -6,7 +6,7 @@ import type { DeviceSpec } from '../../live/device.js';
 import type { WorkerModel } from '../../live/model.js';
 import type { MachineOptions } from '../../live/worker/local-machine.js';
 
-/** Models as a server would run them, all with as many requests. */
+/** Models as a server would run them, all with the same number of requests. */
 export interface Subject {
   /** The repository or profile, for people. */
   readonly name: string;
@@ -17,17 +17,17 @@ export interface Subject {
   readonly pages: number;
   readonly pageBytes: number;
   readonly settings: ServerSettings;
-  /** SLO of the requests, ns; null: one with room for all that waits. */
+  /** SLO of the requests, ns; null: long enough for all waiting requests. */
   readonly sloNs: number | null;
 }
 
-/** All stages work on the same numbers. */
+/** All stages use the same tensors. */
 export const TENSOR_SEED = 1;
 
 /** With fewer clients the server idles between their requests. */
 const LEAST_CLIENTS = 16;
 const MOST_CLIENTS = 1000;
-/** One batch of each model runs or waits for the device while another gathers. */
+/** Batches per model: one runs or waits for the device while another gathers. */
 const BATCHES_OF_CLIENTS = 2;
 /** SLO as a multiple of the time of all waiting requests. */
 const ROOM = 4;
@@ -63,7 +63,7 @@ function requestNs({ models }: Subject, batches: readonly number[]): number {
   return each.reduce((sum, ns) => sum + ns, 0) / each.length;
 }
 
-/** SLO of the requests: as given, or one that this many clients do not exceed by waiting for each other. */
+/** SLO of the requests: as given, or long enough for this many clients to wait for each other. */
 export function benchSloNs(subject: Subject, batches: readonly number[], clients: number): number {
   if (subject.sloNs !== null) return subject.sloNs;
   const waitNs = ROOM * clients * requestNs(subject, batches);
@@ -77,7 +77,7 @@ export function machineOf(subject: Subject, instant: boolean): MachineOptions {
   return { devices: [{ kind: 'simulated', timeScale: 0 }], models: models.map(timeless), pages, pageBytes };
 }
 
-/** Planned duration of an action that takes no time: 0 would mean no demand. */
+/** Planned duration of an action that takes no time; 0 would mean no demand. */
 const SHORTEST_NS = 1000;
 
 function timeless(model: WorkerModel): WorkerModel {
@@ -90,7 +90,7 @@ function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }
 
-/** The subject with this many numbered copies of each model, so that work can be spread evenly over as many GPUs. */
+/** The subject with this many numbered copies of each model, to spread work evenly over as many GPUs. */
 export function withCopies(subject: Subject, copies: number): Subject {
   if (copies === 1) return subject;
   const each = Array.from({ length: copies }, (_, copy) => copy);

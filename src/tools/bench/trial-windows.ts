@@ -17,14 +17,14 @@ interface Trials {
 }
 
 /**
- * Cuts a run into consecutive trials, so that none begins on an idle server. A trial starts with an answer and ends with
- * the first one that comes its length later, which starts the next: answers come in batches, and a fixed end may lie in
- * the middle of one. A machine that stalls makes a trial longer.
+ * Cuts a run into consecutive trials, so that none begins on an idle server. A trial starts with an answer and ends
+ * with the first answer at least its length later, which starts the next trial, because answers come in batches and a
+ * fixed end may split one. A machine that stalls makes a trial longer.
  */
 export class TrialWindows implements RunObserver {
   /** Resolves when the last trial has ended. */
   readonly over: Promise<void>;
-  /** By outcome: answers from the begin to the end of the last trial. */
+  /** By outcome: answers from the start of the first trial to the end of the last. */
   readonly outcomes = new Array<number>(OUTCOME_NAMES.length).fill(0);
   /** Figures of the trials that have ended. */
   private readonly ended: Trials = { throughputRps: [], p50Ms: [], p99Ms: [] };

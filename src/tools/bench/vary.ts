@@ -8,9 +8,9 @@ export interface Vary {
   readonly values: readonly string[];
 }
 
-/** Not a setting of a server: the number of its GPUs. */
+/** Key for the number of GPUs, which is not a setting of a server. */
 export const GPUS = 'gpus';
-/** A typing error would otherwise keep the machine busy for hours. */
+/** Limit that keeps a typo from occupying the machine for hours. */
 const MOST_GPUS = 1024;
 
 const SECTIONS = ['runtime.', 'policy.'];

@@ -27,11 +27,11 @@ export interface Fix {
   readonly note?: string;
 }
 
-/** A row of the table of checks: the check without its verdict, and how to derive that from `Subject`. */
+/** A row of the table of checks: a check without its verdict, which `read` derives from `Subject`. */
 export interface Row<Subject> extends Pick<Check, 'id' | 'title' | 'why'> {
   readonly requiredFor: readonly Role[] | ((subject: Subject) => readonly Role[]);
   readonly wanted: string | ((subject: Subject) => string);
-  /** Finding; a bare reason: does not apply, or cannot be determined. */
+  /** Finding, or a bare reason if the check does not apply or cannot be determined. */
   readonly read: (subject: Subject) => Finding | string;
 }
 
@@ -72,7 +72,7 @@ export function asUser(command: string, note?: string): Fix {
   return { ...asRoot([command], note), asUser: true };
 }
 
-/** A fix that consists of words alone. */
+/** A fix without commands. */
 export function advise(note: string): Fix {
   return asRoot([], note);
 }

@@ -9,11 +9,11 @@ type Ended =
       readonly stdout: string;
       readonly stderr: string;
     }
-  /** There is no such program. */
+  /** The program does not exist. */
   | { readonly kind: 'missing' }
   /** It was killed after the time limit. */
   | { readonly kind: 'timed-out'; readonly limitMs: number }
-  /** It could not be started, or printed without end. */
+  /** It could not be started, or printed too much. */
   | { readonly kind: 'unfit'; readonly message: string };
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -63,6 +63,6 @@ function killGroup(pid: number | undefined): void {
     // Windows has no process groups.
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // Already gone.
+    // It has already ended.
   }
 }

@@ -17,7 +17,7 @@ export interface ExamineOptions {
   readonly onProgress?: (share: number, next: string) => void;
 }
 
-/** Checks by trial; tests substitute recorded answers. */
+/** Checks that try something out; tests substitute recorded answers. */
 export interface Trials {
   readonly probe: (provider: Provider) => Promise<Probe>;
   readonly timing: () => Promise<Timing>;
@@ -39,9 +39,9 @@ export async function examine(
   const machine = { host, role, device, cacheBytes };
   const checks: Check[] = judge(MACHINE, machine);
   if (role === 'worker') {
-    // Precedes the trials of the providers, which raise the clocks that these checks read.
+    // Must precede the trials of providers, which raise the clocks that these checks read.
     const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, device === 'cuda');
-    // Sequential: they would take each other's memory and time.
+    // Sequential, because they would compete for memory and time.
     const probes: Probe[] = [];
     for (const [i, provider] of PROVIDERS.entries()) {
       onProgress((0.5 * i) / PROVIDERS.length, `provider ${provider}`);

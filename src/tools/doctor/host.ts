@@ -42,7 +42,7 @@ export function thisHost(): Host {
   };
 }
 
-/** Kernel and login settings of a container are those of the machine around it, and must be changed there. */
+/** True in a container, whose kernel and login settings must be changed on its host. */
 export function isContainer(host: Host): boolean {
   return (
     host.read('/.dockerenv') !== null ||

@@ -48,7 +48,7 @@ export const MACHINE: readonly Row<Machine>[] = [
     id: 'limits.cpu-quota',
     title: 'CPU limit',
     requiredFor: [],
-    wanted: 'none, or as much as the cores that the process may run on',
+    wanted: 'none, or at least the cores that the process may run on',
     why: 'The kernel stops all threads of a process that has used up its quota, up to 100 ms, in the middle of an INFER.',
     read: ({ host }) => {
       if (host.platform !== 'linux') return `unknown on ${host.platform}`;
@@ -223,7 +223,7 @@ function sysfs(host: Host, name: string, path: string, value: string): Fix {
   return asRoot([`echo 'w ${path} - - - - ${value}' > ${file}`, `systemd-tmpfiles --create ${file}`]);
 }
 
-/** Explains why a file of /sys is missing. */
+/** Reason why a file of /sys is missing. */
 function absent(host: Host, otherwise: string): string {
   if (host.platform !== 'linux') return `unknown on ${host.platform}`;
   const isHidden = isContainer(host) && host.list(CPUS).length === 0;

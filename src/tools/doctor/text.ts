@@ -65,8 +65,8 @@ function checkLines(check: ReportedCheck, { columns, colour }: TextOptions): str
 }
 
 /**
- * A shell script with the commands of all failed checks, to read and then run; those that are only advice are commented
- * out. What the machine said appears in comments alone, without line breaks.
+ * A shell script with the commands of all failed checks, to read and then run; advice is commented out. Output of the
+ * machine appears only in comments, without line breaks.
  */
 export function fixScript(report: DoctorReport): string {
   const steps = report.checks

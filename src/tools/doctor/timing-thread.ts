@@ -1,4 +1,4 @@
-// Entry of the thread that measures waits and gaps: both block it.
+// Entry of the thread that measures waits and gaps, which block it.
 import { parentPort, workerData } from 'node:worker_threads';
 import { monotonicNs } from '../../base/clock/clock.js';
 import { NS_PER_MS } from '../../base/units.js';

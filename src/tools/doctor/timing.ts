@@ -12,7 +12,7 @@ export interface Timing {
   readonly gaps: Gaps;
 }
 
-/** Times in which a busy thread did not run. */
+/** Times during which a busy thread did not run. */
 export interface Gaps {
   readonly longestNs: number;
   /** Number of gaps above 1 ms per second. */
@@ -27,7 +27,7 @@ export interface TimingSpec {
   readonly durationNs: number;
 }
 
-/** Part of an SLO of tens of milliseconds that a wait may take unnoticed. */
+/** Tolerated p99 of a wait: a small part of an SLO of tens of milliseconds. */
 const THREAD_P99_MS = 1;
 /** Half of the 10 ms by which `clockwork` lets an action start later than planned. */
 const LONGEST_GAP_MS = 5;
@@ -50,11 +50,11 @@ export const TIMING: readonly Row<Timing>[] = [
     id: 'timing.jitter',
     title: 'A thread keeps its core',
     requiredFor: ROLES,
-    wanted: `no gap above ${LONGEST_GAP_MS} ms, at most ${LONG_GAPS_PER_S} above 1 ms a second, at most ${formatPercent(LOST_SHARE)} of the time lost`,
+    wanted: `no gap above ${LONGEST_GAP_MS} ms, at most ${LONG_GAPS_PER_S} above 1 ms per second, at most ${formatPercent(LOST_SHARE)} of the time lost`,
     why: 'Measurements and plans are off by the gaps: other programs use the core, or the hypervisor takes it away.',
     read: ({ gaps: { longestNs, longPerS, lostShare } }) => ({
       ok: longestNs <= LONGEST_GAP_MS * NS_PER_MS && longPerS <= LONG_GAPS_PER_S && lostShare <= LOST_SHARE,
-      found: `longest gap ${milliseconds(longestNs / NS_PER_MS)}, ${longPerS.toFixed(1)} above 1 ms a second, ${formatPercent(lostShare)} of the time lost`,
+      found: `longest gap ${milliseconds(longestNs / NS_PER_MS)}, ${longPerS.toFixed(1)} above 1 ms per second, ${formatPercent(lostShare)} of the time lost`,
       fix: REST,
     }),
   },
@@ -96,7 +96,7 @@ export function nextWaitNs(wait: number): number {
 }
 
 const GAP_NS = 50_000;
-/** By then the code is compiled and warm. */
+/** Time for the code to be compiled and warm. */
 const WARM_UP_NS = 50 * NS_PER_MS;
 
 /** Reads the clock continuously for `durationNs`. `nowNs` may return fractions. */

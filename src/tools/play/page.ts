@@ -14,7 +14,7 @@ import { MOST_SETUP_BYTES, type Setup, setupToJson } from '../../play/share/addr
 /** Element of the page that contains a setup. */
 const ELEMENT = '<script type="application/json" id="setup">';
 
-/** The playground as one HTML document that opens with a setup; null: with its own. */
+/** The playground as one HTML document that opens with a setup; null: with the built-in one. */
 export function playPage(setup: Setup | null): string {
   const page = readFileSync(compiledNextTo(import.meta.url, '../../play/page.html'), 'utf8');
   // No text in the setup can close its element.
@@ -61,7 +61,7 @@ const HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-  // The rest of the policy is in the page itself.
+  // The page itself contains the rest of the policy.
   'content-security-policy': "frame-ancestors 'none'",
 };
 
@@ -75,7 +75,7 @@ interface ServedPage {
 export async function servePage(page: string, port: number): Promise<ServedPage> {
   const server = createServer((request, response) => {
     const { port: own } = server.address() as AddressInfo;
-    // Another name for this address may belong to a site that wants to read the experiment.
+    // Rejects other host names, by which another site could read the experiment (DNS rebinding).
     const isOurs = [`${HOST}:${own}`, `localhost:${own}`].includes(request.headers.host ?? '');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isOurs || !isRead || request.url !== '/') response.writeHead(isOurs && !isRead ? 405 : 404).end();

@@ -6,7 +6,7 @@ import type { Done, LoadTarget } from '../../load/target.js';
 
 /** Timeout for one answer: longer than any SLO of a batch. */
 const PATIENCE_MS = 60_000;
-/** SLO sent with requests, for servers that know SLOs: too long to matter. */
+/** SLO sent to servers that know SLOs: too long to matter. */
 const SLO_NS = PATIENCE_MS * 1e6;
 
 /** An answer of a server, and its latency. */
@@ -56,7 +56,7 @@ export function refused({ name }: LoadTarget, what: string, { status, message }:
 /** Advice on a failure; empty if the server's message has to suffice. */
 function hintOf(status: string): string {
   if (/429|RESOURCE_EXHAUSTED/.test(status))
-    return ': it has too much to do, or limits its clients; measure when it has nothing else to do';
+    return ': it is overloaded, or limits its clients; measure when it is idle';
   return /5\d\d|INTERNAL|UNKNOWN|UNAVAILABLE/.test(status) ? ': see its log' : '';
 }
 

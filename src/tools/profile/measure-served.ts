@@ -36,13 +36,13 @@ export interface ServedMeasurement {
   readonly server: string;
   /** Latency of calls without work. */
   readonly roundTrip: Durations;
-  /** Seen from the outside, so including the round trip. For inputs of the longest length. */
+  /** Batches of the longest inputs; times include the round trip. */
   readonly batches: readonly ServedBatch[];
   /** Batches of shorter lengths, ascending; empty if inputs have one length. */
   readonly shorter: readonly { readonly length: number; readonly batches: readonly ServedBatch[] }[];
   /** Size of one row of outputs, at the longest length. */
   readonly outputBytes: number;
-  /** Batch size that the server rejects, and its answer; null: it takes all. Larger ones were not tried. */
+  /** Smallest batch size that the server rejected, and its answer; null: none. Larger ones were not tried. */
   readonly refused: { readonly batch: number; readonly answer: string } | null;
 }
 
@@ -84,7 +84,7 @@ async function measure(target: LoadTarget, spec: ServedSpec): Promise<ServedMeas
   const lengths = model.lengths?.buckets.toReversed() ?? [0];
   const tables: Table[] = [];
   for (const [i, length] of lengths.entries()) {
-    // A batch too large at the longest length is not measured at others: all have the same batch sizes.
+    // All lengths get the same batch sizes, so a size too large at the longest length is not measured at others.
     const sizes = tables[0]?.batches.map(({ batch }) => batch) ?? batchSizes;
     tables.push(await measureTable(target, spec, untilNs, { length, sizes, left: lengths.length - i }));
   }

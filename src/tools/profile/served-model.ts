@@ -7,7 +7,7 @@ import { plainLine } from '../../load/reply.js';
 import { undescribedInputs } from '../../load/requests.js';
 import type { TensorDescription } from '../../load/tensors.js';
 
-/** A model as described by its server, as far as measuring it from outside depends on that. */
+/** Facts about a served model that measuring it as a client needs. */
 export interface ServedModel {
   readonly name: string;
   /** True if its first dimension is open, so that a request may have several rows. */
@@ -24,8 +24,8 @@ export interface ServedModel {
 type MeasurableModel = ModelDescription & { readonly inputs: readonly TensorDescription[] };
 
 /**
- * The model with inputs as in a payload file, in which at most the rows stay open. Throws `E_SERVER` and `E_USAGE` if
- * neither the server nor the file describes a request of one row.
+ * The model with the inputs of a payload file, whose only open dimension may be the rows. Throws `E_SERVER` and
+ * `E_USAGE` if neither the server nor the file describes a request of one row.
  */
 export function measurableModel(
   server: string,

@@ -23,7 +23,7 @@ const CERTIFICATE = /CERT|ISSUER|SIGNATURE/;
 const TIMEOUT_MS = 3000;
 const MOST_BYTES = 16 * MIB;
 
-/** Answer of a controller's metrics port to `GET path`. Throws `E_SERVER` if there is none. */
+/** Answer of a controller's metrics port to `GET path`. Throws `E_SERVER` without an answer. */
 export async function fetchText(
   url: string,
   path: '/status' | '/metrics',
@@ -34,7 +34,7 @@ export async function fetchText(
   const { status, body } = await ask(new URL(path, url).href, access, signal).catch(
     (error: NodeJS.ErrnoException) => {
       const { name, code = '', message } = error;
-      // Several addresses of one name have failed if there is no message.
+      // There is no message if several addresses of one name have failed.
       const reason = name === 'TimeoutError' ? `no answer in ${TIMEOUT_MS / 1000} s` : message || code;
       const advice = CERTIFICATE.test(code) ? 'name its authority with --ca' : ADVICE;
       throw fail(`cannot be reached (${reason}${protocolHint(url, reason)}): ${advice}`);
@@ -43,15 +43,15 @@ export async function fetchText(
   if (status === 401) {
     throw fail(
       access.token === null
-        ? 'asks for a token: give its file with --token-file'
-        : 'takes another token than that of --token-file',
+        ? 'requires a token: give its file with --token-file'
+        : 'rejects the token of --token-file',
     );
   }
   if (status !== 200) throw fail(`answers ${status} to GET ${path}: ${ADVICE}`);
   return body;
 }
 
-/** State of a controller. Throws `E_SERVER` if there is none, or something else. */
+/** State of a controller. Throws `E_SERVER` if there is no answer, or not a controller's. */
 export async function fetchStatus(url: string, access = OPEN, signal?: AbortSignal): Promise<ClusterStatus> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
   const body = await fetchText(url, '/status', access, signal);

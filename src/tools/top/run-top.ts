@@ -31,7 +31,7 @@ export async function runTop({ url, token, trust, intervalMs, output, quit }: To
     const { columns, rows } = output.columns > 0 ? output : USUAL;
     const silentS = Math.floor((performance.now() - answeredMs) / 1000);
     const problem = isGone ? `no answer for ${silentS} s, trying again` : '';
-    // The last row stays free for what follows.
+    // The last row stays free for the cursor.
     const lines = topLines({ url, status, problem }, rows - 1).map(
       (line) => `${printable(line).slice(0, columns)}${CLEAR_LINE}\n`,
     );

@@ -11,7 +11,7 @@ import {
 } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
 
-/** Longest name on a screen, whose lines end at its edge. */
+/** Longest name shown on a screen. */
 const LONGEST_NAME = 24;
 
 /** Why there is no newer status; empty: this one is new. */
@@ -45,7 +45,7 @@ export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_
   );
   let left = rows - head.length;
   const tables = sections.flatMap(({ heading, rows: all, unit }, i) => {
-    // Unused room passes to the next.
+    // Unused room passes to the next section.
     const room = Math.max(1, Math.floor(left / (sections.length - i)) - 2);
     const shown = all.length <= room ? all : all.slice(0, room - 1);
     const more = all.length - shown.length;
@@ -72,7 +72,7 @@ function requestLines(status: ClusterStatus): string[] {
   ];
 }
 
-/** Requests by one dimension. A screen, which has so many `rows`, cuts long names, so that figures fit. */
+/** Requests by one dimension. `screen`: cuts long names, so that the figures fit. */
 function requests(breakdown: Breakdown, screenRows: number): Section {
   const { columns, rows } = breakdownTable(breakdown);
   const cut = (name: string) =>

@@ -14,7 +14,7 @@ it('is content with a quiet machine', () => {
   expect(statuses(checks)).toEqual({ 'timing.thread': 'ok', 'timing.jitter': 'ok' });
   expect(checks.map(({ found }) => found)).toEqual([
     'late by 0.8 µs (p50), 20.0 µs (p99), 0.30 ms (max)',
-    'longest gap 0.70 ms, 0.0 above 1 ms a second, 0.1 % of the time lost',
+    'longest gap 0.70 ms, 0.0 above 1 ms per second, 0.1 % of the time lost',
   ]);
 });
 

@@ -64,9 +64,8 @@ interface Gpu extends GpuFacts {
 }
 
 /**
- * Idle GPUs drop to a fourth of their highest clock or less (V100: 135 of 1530 MHz, H200: 345 of 1980 MHz); one whose
- * clock stays above half of it with nothing running is locked. The reading may be one step off the locked clock, and
- * being locked matters more than the value.
+ * Idle GPUs drop to a quarter of their highest clock or less (V100: 135 of 1530 MHz, H200: 345 of 1980 MHz), so the
+ * clock of an idle GPU above half of it is locked. The reading may be one step off the locked clock.
  */
 const HELD_SHARE = 0.5;
 const MOST_LISTED = 4;
@@ -104,7 +103,7 @@ const GPU: readonly Row<Gpu>[] = [
         ? ['worker']
         : [],
     wanted: 'no drop while idle',
-    why: 'A clock that drops between requests makes the next ones late until it is up again. nvidia-smi does not show locks, so this check reads the clock of an idle GPU.',
+    why: 'If the clock drops between requests, the next ones are late until it rises again. nvidia-smi does not show locks, so this check reads the clock of an idle GPU.',
     read: (gpu) => {
       const { row, processes } = gpu;
       const mostMhz = reportedNumber(row, 'maxGraphicsMhz');
@@ -154,7 +153,7 @@ const GPU: readonly Row<Gpu>[] = [
   {
     id: 'gpu.processes',
     title: 'Other processes',
-    // The process may be the worker for which the machine is examined.
+    // Advice only: the process may be the worker itself.
     requiredFor: [],
     wanted: 'only the worker',
     why: 'Another process takes memory from the weights cache and time from every INFER.',
@@ -178,7 +177,7 @@ function reading(
   };
 }
 
-/** A check of a GPU as a check of several, which fails if that of any does. */
+/** A check of one GPU turned into a check of all, which fails if any GPU fails. */
 function ofAll({ requiredFor, wanted, read, ...row }: Row<Gpu>): Row<readonly Gpu[]> {
   const decisive = (gpus: readonly Gpu[]) => {
     const failed = gpus.filter((gpu) => isFailed(read(gpu)));

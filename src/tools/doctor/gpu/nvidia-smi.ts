@@ -84,7 +84,7 @@ export interface GpuFacts {
   readonly processes: readonly string[] | null;
 }
 
-/** GPUs of the driver, or why it does not tell. */
+/** GPUs of the driver, or the reason why there is no answer. */
 export interface Answer {
   readonly gpus: readonly GpuFacts[];
   readonly problem: Problem | null;
@@ -130,7 +130,7 @@ export async function queryGpus(run: Run): Promise<Answer> {
     return { gpus: [], problem: { found } };
   }
   if (rows.length === 0) return { gpus: [], problem: null };
-  // Its failure costs only the checks that need it.
+  // If it fails, only the checks that need it are skipped.
   const apps = await run(['--query-compute-apps=gpu_uuid,pid,process_name', CSV]);
   const processes = (uuid = '') => (apps.kind === 'ok' ? processesIn(apps.stdout, uuid) : null);
   return { gpus: rows.map((row) => ({ row, processes: processes(row.uuid) })), problem: null };

@@ -12,7 +12,7 @@ import { ANSWER, type Probe } from './probe.js';
 
 const provider = process.argv[2] as Provider;
 const answer = await probe();
-// A driver's own threads or clean-up must not keep the process alive: only the answer counts.
+// Exits at once: a driver's threads or clean-up must not keep the process alive.
 process.stdout.write(`${ANSWER}${JSON.stringify(answer)}\n`, () => process.exit(0));
 
 async function probe(): Promise<Probe> {
@@ -30,7 +30,7 @@ async function probe(): Promise<Probe> {
   }
 }
 
-/** Reason without advice: that is up to the doctor. */
+/** Reason without advice, which the doctor adds. */
 function reasonOf(error: unknown): string {
   const reason = onnxruntimeReason(error);
   return error instanceof EscapementError && error.code === 'E_DEVICE' ? reason.split(': ')[0] : reason;

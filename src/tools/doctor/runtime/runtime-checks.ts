@@ -47,7 +47,7 @@ function providerRow({ provider }: Probe, device: Provider): Row<Probe> {
   };
 }
 
-// No command: run elsewhere, it would change another project and fix nothing.
+// Not as a command: in another folder, it would change another project.
 const INSTALL = advise(
   'where escapement is installed: npm install --ignore-scripts onnxruntime-node, with --global if it is global; in a checkout: npm ci',
 );
