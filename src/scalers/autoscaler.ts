@@ -17,7 +17,7 @@ import {
 import type { GpuCount, ScaledKind, Scaler, ScalingCause, ScalingDecision } from '../core/scaler.js';
 import { LIMIT_RATE } from '../core/tenants.js';
 
-/** Weight of a new measurement in the time per request at the batch sizes reached. */
+/** Weight of a new measurement in the mean time per request. */
 const NEW_SHARE = 0.05;
 
 /** Constant properties of a kind of GPU. */
@@ -26,15 +26,15 @@ export interface KindFacts extends Pick<ScaledKind, 'name' | 'pricePerHour' | 's
   readonly minLifetimeNs: number;
 }
 
-/** The parts of the controller that are read. */
+/** Parts of the controller that an autoscaler reads. */
 export interface Scheduled {
   readonly cluster: Cluster;
   readonly requests: RequestTable;
 }
 
 /**
- * Shows a scaler the controller's state. It observes answers and results as they happen, in simulation or live, and is
- * asked once per interval by the code that starts and stops GPUs. Pure, like the scaler.
+ * Reports the controller's state to a scaler. It observes answers and results as they happen, in simulation or live;
+ * the code that starts and stops GPUs calls it once per interval. Pure, like the scaler.
  */
 export class Autoscaler implements RunObserver {
   private scheduled: Scheduled | null = null;
@@ -76,7 +76,7 @@ export class Autoscaler implements RunObserver {
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, _nowNs: number, copies: number): void {
-    // More GPUs would not change it.
+    // More GPUs would not help.
     if (requests.limit[slot] === LIMIT_RATE) return;
     const model = requests.model[slot];
     this.answersOf[model]++;
@@ -142,7 +142,7 @@ export class Autoscaler implements RunObserver {
     return { gpus, reason: `${decision.reason}${this.youngText(wanted, gpus)}` };
   }
 
-  /** Text on GPUs kept only because they were ordered recently. */
+  /** Note on GPUs kept only because they were ordered recently. */
   private youngText(wanted: readonly number[], kept: readonly number[]): string {
     const young = this.kinds.flatMap(({ name }, kind) =>
       kept[kind] > wanted[kind] ? `${kept[kind] - wanted[kind]} × ${name || 'GPU'}` : [],

@@ -6,8 +6,8 @@ import { gpusText, neededText, secondsText, unitOf } from './reasons.js';
 
 /**
  * Knows the work of the whole run in advance. At each decision it wants the maximum number of GPUs needed until a GPU
- * ordered at the next decision would be in service. Given the GPUs needed in each interval this minimizes paid time: a
- * GPU needed by then has to be on or starting now (proved by exhaustion in the tests).
+ * ordered at the next decision would be in service. Given the GPUs needed in each interval, this minimizes paid time,
+ * because a GPU needed by then must be on or starting now (tests compare with all possible plans).
  */
 class Clairvoyant implements Scaler {
   readonly name = 'clairvoyant';
@@ -36,14 +36,14 @@ class Clairvoyant implements Scaler {
 
 export const clairvoyantEntry: ScalerEntry = {
   kind: 'clairvoyant',
-  summary: 'Knows all arrivals in advance: what a perfect forecast would be worth. Simulated only.',
+  summary: 'Knows all arrivals in advance, to show the value of a perfect forecast. Simulated only.',
   needsHindsight: true,
   options: {
     headroom: {
       type: 'number',
       default: 1.25,
       min: 1,
-      describe: 'GPUs for each GPU of work that comes, in batches as large as they can be.',
+      describe: 'GPUs per GPU of arriving work, in batches as large as possible.',
     },
   },
   create: (context, { headroom }: PolicyOptions) => new Clairvoyant(context, headroom as number),

@@ -1,7 +1,7 @@
 /** Weight of a new value in the level, and in the variance around it. */
 const NEW_SHARE = 0.3;
 const NEW_VARIANCE_SHARE = 0.05;
-/** Number of standard deviations beyond which a value is no noise: the level moves there at once. */
+/** Number of standard deviations beyond which a value is not noise, and the level moves there at once. */
 const JUMP = 2.5;
 /** Initial standard deviation, as a share of the first value. */
 const FIRST_DEVIATION = 0.3;
@@ -34,7 +34,7 @@ export class Forecast {
     this.levels.push(this.level);
   }
 
-  /** True if there were enough forecasts for `quantile` to use their errors. */
+  /** True if there are enough errors for `quantile` to use. */
   get isLearned(): boolean {
     return this.errors.length >= LEAST_ERRORS;
   }
@@ -57,7 +57,7 @@ export class Forecast {
     }
     const off = value - level;
     const isJump = Math.abs(off) > JUMP * Math.sqrt(variance);
-    // A jump says little about the noise.
+    // Limited, because a jump is not noise.
     this.variance += NEW_VARIANCE_SHARE * (Math.min(off * off, 9 * variance) - variance);
     return isJump ? value : level + NEW_SHARE * off;
   }

@@ -1,6 +1,6 @@
 import type { ScaledKind } from '../core/scaler.js';
 
-/** Time over which an order's start-up cost is spread: an order kept for less was not worth it. */
+/** Time over which the start-up cost of an order is spread. */
 const KEPT_NS = 600e9;
 /** Limit on the fleets enumerated; beyond it kinds are filled by price per speed. */
 const MOST_FLEETS = 1e6;
@@ -9,8 +9,7 @@ type MixedKind = Pick<ScaledKind, 'pricePerHour' | 'speed' | 'min' | 'max' | 'on
 
 /**
  * The cheapest fleet that does the work of `need` GPUs of the first kind, including the cost of new GPUs until they are
- * in service. Ties go to the most capacity, then the fewest GPUs of the first kinds. If all GPUs are too few, all of
- * them.
+ * in service. Ties go to the most capacity, then to the fewest GPUs of the first kinds. All GPUs if they are too few.
  */
 export function cheapestFleet(kinds: readonly MixedKind[], need: number): number[] {
   if (kinds.length === 1) {

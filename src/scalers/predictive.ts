@@ -11,7 +11,7 @@ import { workOf } from './work.js';
 
 /** Time constant of the error budget. */
 const BUDGET_NS = 6 * NS_PER_HOUR;
-/** Approximate time after the start for which half of the budget counts as used up. */
+/** Time after the start during which about half of the budget counts as used up. */
 const PRIOR_NS = NS_PER_HOUR;
 /** Remaining share of the budget below which decisions become more careful. */
 const BAND = 0.3;
@@ -30,10 +30,10 @@ const WEIGHTS_BUSY = 0.6;
 /**
  * Orders GPUs for the demand at the time they will be in service. Demand is the EXEC time of arriving requests, in the
  * batches that their models can gather within their SLOs, so it measures the GPUs needed, not how busy the present ones
- * are. The forecast is for the time that a GPU takes to start: how often it may be exceeded follows from the rest of
- * the error budget, the failures that the target allows. So GPUs are kept for bursts only where failing in them would
- * cost too much. On top comes a reserve by the square-root staffing rule of queueing theory, which grows when requests
- * fail for another reason. GPUs are stopped when no decision within one start-up time wanted them.
+ * are. The forecast is for the time that a GPU takes to start. How often it may be exceeded follows from the remaining
+ * error budget, the failures that the target allows, so GPUs are kept for bursts only if failures in them would cost
+ * too much. A reserve by the square-root staffing rule of queueing theory is added, which grows when requests fail for
+ * other reasons. GPUs are stopped when no decision within one start-up time wanted them.
  */
 class Predictive implements Scaler {
   readonly name = 'predictive';
@@ -84,7 +84,7 @@ class Predictive implements Scaler {
     };
   }
 
-  /** Adds what the forecast does not know: memory too small for the models in use, and requests failing now. */
+  /** Adds GPUs for what the forecast ignores: too little memory for the models in use, and requests failing now. */
   private raised(
     { kinds, failed, answered, predictedAttainment }: ScalingView,
     need: number,
@@ -135,7 +135,7 @@ class Predictive implements Scaler {
 
 export const predictiveEntry: ScalerEntry = {
   kind: 'predictive',
-  summary: 'Orders GPUs for the demand that is forecast for the time when they will have started.',
+  summary: 'Orders GPUs for the demand forecast for the time when they will have started.',
   options: {
     attainment: {
       type: 'number',

@@ -79,20 +79,20 @@ class Reactive implements Scaler {
 
 export const reactiveEntry: ScalerEntry = {
   kind: 'reactive',
-  summary: 'Keeps utilization, and the queue if wanted, at a target, as the usual horizontal autoscalers do.',
+  summary: 'Keeps utilization, and optionally the queue, at a target, like common horizontal autoscalers.',
   options: {
     utilization: {
       type: 'number',
       default: 0.6,
       min: 0.01,
       max: 1,
-      describe: 'Share of time that EXEC lanes are to be busy.',
+      describe: 'Target share of time that EXEC lanes are busy.',
     },
     queue: {
       type: 'number',
       default: 0,
       min: 0,
-      describe: 'Requests that may wait per GPU; 0: the queue does not count.',
+      describe: 'Target number of waiting requests per GPU; 0: the queue does not count.',
     },
     tolerance: {
       type: 'number',
@@ -105,7 +105,7 @@ export const reactiveEntry: ScalerEntry = {
       type: 'duration',
       default: 5 * NS_PER_MINUTE,
       min: 0,
-      describe: 'GPUs are stopped only if fewer were enough for all of this time.',
+      describe: 'GPUs are stopped only if fewer sufficed for all of this time.',
     },
   },
   create: (_context, options) => new Reactive(options),

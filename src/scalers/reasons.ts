@@ -34,7 +34,7 @@ export function secondsText(ns: number): string {
   return `${Number((ns / NS_PER_S).toFixed(3))} s`;
 }
 
-/** Unit of demand: GPUs of the first kind, which the others are measured against. */
+/** Unit of demand: GPUs of the first kind. */
 export function unitOf(kinds: readonly ScaledKind[]): string {
   return kinds.length === 1 ? 'GPUs' : `GPUs of ${kinds[0].name}`;
 }
