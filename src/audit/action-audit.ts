@@ -27,7 +27,7 @@ export interface ActionAuditOptions {
   readonly causes: CauseTally | null;
   /** Null: all GPUs are there throughout. */
   readonly fleet: FleetAudit | null;
-  /** Counted are actions sent from `warmupNs` on, and busy time before `endNs`. */
+  /** Actions count if sent from `warmupNs` on, busy time if before `endNs`. */
   readonly warmupNs: number;
   readonly endNs: number;
   /** Delay between a lane taking up an action and its start. */
@@ -59,14 +59,14 @@ export class ActionAudit {
   readonly inferByBatch = new Map<number, number>();
   execBusyNs = 0;
   weightsBusyNs = 0;
-  /** Time that failed actions may have occupied their lanes, which the log does not hold. */
+  /** Time that failed actions may have occupied their lanes; the log lacks it. */
   untoldBusyNs = 0;
 
   private readonly rows: ActionRows;
   private readonly ids = new IdSet();
   private readonly gpus = new Map<number, Gpu>();
   private lastNs = 0;
-  /** True if a row was read whose time has not come. */
+  /** True if the current row lies in the future. */
   private ahead = false;
 
   constructor(private readonly options: ActionAuditOptions) {

@@ -84,7 +84,7 @@ export class CauseTally {
     const { executed, refused, timedOut, action, cause, isPipeline } = answer;
     if (executed) return 'late';
     if (refused) {
-      // Nothing else in the logs shows what refused it.
+      // Only the row shows which limit refused it.
       if (cause === OVER_RATE) return 'overRate';
       return cause === OVER_SHARE ? 'overShare' : 'refused';
     }

@@ -36,7 +36,7 @@ export interface Audit {
   /** The first ten violations, and their total number. */
   readonly violations: readonly Violation[];
   readonly violationCount: number;
-  /** Things that could not be checked, with reasons. */
+  /** Claims that could not be checked, with reasons. */
   readonly unchecked: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export const NOT_IN_LOGS =
  */
 export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const run = readRunFacts(dir);
-  // A client knows nothing of actions.
+  // A client does not see actions.
   const hasActions = run.summary.actions !== undefined;
   const paths = {
     requests: logOf(dir, 'requests.tsv', 'requestLog'),

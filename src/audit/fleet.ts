@@ -22,7 +22,7 @@ interface FleetAction {
   readonly endNs: number;
 }
 
-/** GPUs by gpus.tsv: they had actions only while they were there, and are billed for no longer. */
+/** GPUs according to gpus.tsv: they may have actions only while in service, and are billed until they leave. */
 export class FleetAudit {
   private readonly periods = new Map<number, Period[]>();
   /** Impossible rows: line and problem. */

@@ -5,7 +5,7 @@ export class SenderShares {
   /** By class or tenant, ns. */
   private readonly gpuNs: number[] = [];
 
-  /** Counted is the time between both, ns. */
+  /** Only time between `fromNs` and `toNs` counts. */
   constructor(
     private readonly fromNs: number,
     private readonly toNs: number,

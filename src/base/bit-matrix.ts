@@ -2,8 +2,8 @@ import type { BitSet } from './bit-set.js';
 import { lowestBit, population } from './bits.js';
 
 /**
- * Rows of bits: which of `columns` things each of `rows` things has, e.g. the GPUs that hold each model. Membership is
- * one bit test and iteration skips 32 columns at a time, so a thousand idle GPUs cost 32 words.
+ * A matrix of bits, e.g. the GPUs that hold each model. Membership is one bit test and iteration skips 32 columns at a
+ * time, so a thousand idle GPUs cost 32 words.
  */
 export class BitMatrix {
   readonly words: number;

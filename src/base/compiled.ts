@@ -1,6 +1,6 @@
 /**
- * Compiled form of `file`, next to the module with the address `moduleUrl`: threads and processes run it even where the
- * rest runs from source, as in tests, which compile first.
+ * Compiled form of `file`, next to the module at `moduleUrl`. Threads and processes run it even if the rest runs from
+ * source, as in tests, which compile first.
  */
 export function compiledNextTo(moduleUrl: string, file: string): URL {
   const url = new URL(file, moduleUrl);

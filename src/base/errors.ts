@@ -6,7 +6,7 @@ export interface ErrorPlace {
   readonly file?: string;
   /** 1-based line in `file`. */
   readonly line?: number;
-  /** The flag with its value, or the environment variable, in place of a file. */
+  /** Flag with its value, or environment variable, in place of a file. */
   readonly flag?: string;
   /** Dotted key of a configuration, or a column name. */
   readonly key?: string;

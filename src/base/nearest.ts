@@ -1,6 +1,6 @@
 /**
- * The known name that was probably meant, or undefined if none is close: few letters differ, or it alone is a prefix or
- * an extension of the name. Case, `_` and `-` are ignored.
+ * The known name that was probably meant: the one with few different letters, or the only one that is a prefix or an
+ * extension of the given name. Undefined if none is close. Case, `_` and `-` are ignored.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = normal(name);
@@ -9,7 +9,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   let bestAlike = 0;
   for (const candidate of known) {
     const text = normal(candidate);
-    // Few people mistype the first letter, and short names are all close to each other.
+    // The first letter of a short name must match: few people mistype it, and short names are all close to each other.
     if (wanted.length < LONG && wanted[0] !== text[0]) continue;
     const distance = editDistance(wanted, text);
     const alike = lettersAlike(wanted, text);
@@ -29,7 +29,7 @@ export function suggestion(name: string, known: readonly string[]): string {
   return meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
 }
 
-/** Names one of which was probably meant: the nearest, and those that contain the name; at most `most`. */
+/** Names that may have been meant: the nearest, and those that contain the name; at most `most`. */
 export function candidates(name: string, known: readonly string[], most: number): string[] {
   const meant = nearest(name, known);
   const wanted = normal(name);

@@ -1,6 +1,7 @@
 /**
- * Control characters, and those that change the direction of text or end a line invisibly: on a terminal they move the
- * cursor, color, hide or reorder other text. XML, and so SVG, cannot express most of them, nor unpaired surrogates.
+ * Control characters, and characters that change the direction of text or end a line invisibly. On a terminal they move
+ * the cursor, or color, hide or reorder other text. XML, and so SVG, cannot express most of them, nor unpaired
+ * surrogates.
  */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff\p{Surrogate}]/gu;
 
@@ -14,7 +15,7 @@ export function printable(text: string, keeps = ''): string {
   );
 }
 
-/** A path begins only where no other text continues. */
+/** A path begins after white space, a quote or one of `(=`. */
 export const PATH_BEGINS = '(?<![^\\s\'"`(=])';
 /** The folders of an absolute path. */
 const FOLDERS = new RegExp(

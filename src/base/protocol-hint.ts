@@ -7,7 +7,7 @@ const PLAIN_SPEAKER = /wrong version number|packet length too long|EPROTO/;
 const NO_HTTP = /does not match the HTTP\/1\.1 protocol/;
 const NO_GRPC = /Protocol error/;
 
-/** Hint to append to the reason why a server does not answer: its address may have the wrong scheme; else ''. */
+/** Hint that the address of a server that does not answer may have the wrong scheme; else ''. */
 export function protocolHint(url: string, reason: string): string {
   const scheme = /^(https?|grpcs?):/.exec(url)?.[1];
   if ((scheme === 'http' || scheme === 'grpc') && TLS_SPEAKER.test(reason))

@@ -1,6 +1,6 @@
-/*
+/**
  * The only file that reads the wall clock. Nothing scheduled, measured or simulated may depend on it: these times are
- * for names of files, and for exchange with other machines.
+ * for file names and for exchange with other machines.
  */
 
 /** Milliseconds since 1970, with microsecond resolution. Unaffected by later changes of the machine's clock. */
@@ -8,7 +8,7 @@ export function unixMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Milliseconds until a time that a library has set by the machine's clock, such as the deadline of a gRPC call. */
+/** Milliseconds until a time on the machine's clock that a library has set, such as the deadline of a gRPC call. */
 export function msUntil(deadlineMs: number): number {
   return deadlineMs - Date.now();
 }

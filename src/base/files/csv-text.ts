@@ -2,13 +2,13 @@ import type { EscapementError } from '../errors.js';
 
 /**
  * Splits whole lines of CSV into rows, one per line; a blank line is the row `['']`. Throws the result of `fail` for a
- * mistake and its row, counted from 0: a quote that is not closed in its line, or that is followed by text.
+ * quote that is not closed in its line, or is followed by text, with its row, counted from 0.
  */
 export type CsvReader = (text: string, fail: (what: string, row: number) => EscapementError) => string[][];
 
 const DELIMITERS = [',', '\t', ';', '|'] as const;
 
-/** Delimiter of a table by its first line; undefined: there is none. */
+/** Delimiter of a table, from its first line; undefined: none. */
 export function delimiterOf(line: string): (typeof DELIMITERS)[number] | undefined {
   return DELIMITERS.find((each) => line.includes(each));
 }
@@ -26,7 +26,7 @@ export async function csvReader(delimiter = ','): Promise<CsvReader> {
   return (text, fail) => {
     const lines = text.replaceAll('\r\n', '\n').replace(blanksBeforeQuote, '$1"');
     const { data, errors } = Papa.parse<string[]>(lines, { delimiter, newline: '\n' });
-    // After the last line end there is one more, empty row.
+    // The parser adds an empty row after the last line end.
     if (lines.endsWith('\n')) data.pop();
     const broken = errors[0]?.row ?? data.findIndex((row) => row.some((field) => field.includes('\n')));
     if (broken >= 0) throw fail('a quote is not closed in its line, or text follows it', broken);

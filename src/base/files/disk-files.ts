@@ -12,7 +12,7 @@ const LONGEST_TEXT_BYTES = 256 * MIB;
 const BLOCK_BYTES = 1 << 18;
 const ZSTD_PIECE_BYTES = 1 << 11;
 
-/** Files of this machine, including pipes. An endless text, such as /dev/zero, is `E_FILE_MISSING`. */
+/** Files of this machine, including pipes. Endless text, such as /dev/zero, is `E_FILE_MISSING`. */
 export const DISK_FILES: InputFiles = { text, bytes, stat: statOf };
 
 async function text(path: string): Promise<string> {
@@ -48,7 +48,7 @@ async function* bytes(path: string, start = 0): AsyncGenerator<Uint8Array, void,
 function openBytes(path: string, start: number): Readable {
   const file = createReadStream(inputPath(path), { highWaterMark: BLOCK_BYTES, start });
   if (!path.endsWith('.gz')) return file;
-  // Errors of the file reach the reader through the unpacked stream; nothing is left for the callback.
+  // Errors of the file reach the reader through the unpacked stream, so the callback has nothing to do.
   return pipeline(file, createGunzip({ chunkSize: BLOCK_BYTES }), () => {});
 }
 
@@ -56,10 +56,10 @@ function openBytes(path: string, start: number): Readable {
 async function* unpackZstd(input: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array, void, void> {
   const { Decompress } = await import('fzstd');
   const unpacked: Uint8Array[] = [];
-  // The blocks that it hands out are its own.
+  // The decompressor reuses its blocks.
   const zstd = new Decompress((block) => unpacked.push(block.slice()));
   for await (const block of input) {
-    // A few bytes may stand for 128 KiB: all of a block at once could fill the memory.
+    // A few bytes may expand to 128 KiB, so a whole block at once could fill the memory.
     for (let begin = 0; begin < block.length; begin += ZSTD_PIECE_BYTES) {
       zstd.push(block.subarray(begin, begin + ZSTD_PIECE_BYTES));
       yield* unpacked.splice(0);

@@ -5,16 +5,16 @@ import type { Time, Timer } from '../world/time.js';
 import { cannotWrite } from './output-file.js';
 import { REAL_DISK } from './real-disk.js';
 
-/** Amount of text after which it is passed to the system, and longest delay before that. */
+/** Amount of buffered text, and delay, after which text is passed to the system. */
 const CHUNK_CHARS = 64 * 1024;
 const LONGEST_WAIT_MS = 500;
 /** Backlog after which the disk is considered unable to catch up. */
 const MOST_UNWRITTEN_BYTES = 256 * 1024 * 1024;
 
 /**
- * A file that a server writes for as long as it lives, under its final name from the start: a crash loses at most the
- * last second. Nothing waits for the disk. Compressed if the name ends in `.gz`; data written before a crash can be
- * decompressed. An existing file is kept: the new one gets the next number, `NAME.1`, `NAME.2` and so on.
+ * A file that a server writes throughout its life, under its final name, so a crash loses at most the last second.
+ * Nothing waits for the disk. Compressed if the name ends in `.gz`; data written before a crash can be decompressed. An
+ * existing file is kept: the new one gets the next number, `NAME.1`, `NAME.2` and so on.
  *
  * The constructor throws `E_FILE_WRITE`. If the system refuses later, `onFailure` is called once and nothing more is
  * written.

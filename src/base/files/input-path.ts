@@ -7,8 +7,8 @@ const GIVEN = /^\/(?:dev|proc\/self)\/(?:stdin|fd\/\d+)$/;
 const NOTHING = '/dev/null';
 
 /**
- * Checks a path before a file is opened for reading: every input file passes here. Throws `E_FILE_MISSING` for a named
- * pipe, a socket or a device, which could block for ever or never end; other problems surface on opening.
+ * Checks the path of every input file before it is opened. Throws `E_FILE_MISSING` for a named pipe, a socket or a
+ * device, which could block for ever or never end; other problems surface on opening.
  */
 export function inputPath(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });

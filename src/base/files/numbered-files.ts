@@ -5,7 +5,7 @@ import { makeFolder } from './make-folder.js';
 
 const PACKED = '.gz';
 
-/** Existing files of a name, oldest first, without folders and files that vanish meanwhile. */
+/** Existing files of a name, oldest first, without folders and files deleted in the meantime. */
 export function numberedFiles(name: string): NumberedFile[] {
   const { stem, ending } = split(basename(name));
   const folder = dirname(name);

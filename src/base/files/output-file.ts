@@ -20,10 +20,9 @@ import { makeFolder } from './make-folder.js';
 const CHUNK_CHARS = 256 * 1024;
 
 /**
- * A file that is written under the name `PATH.partial` and renamed when complete, so that nothing half-written looks
- * finished. Folders are made as needed. A link stays a link: its target is replaced. Pipes and devices are written in
- * place. Synchronous on purpose: no signal handler runs in the middle. Every member throws `E_FILE_WRITE` when the
- * system refuses.
+ * A file that is written as `PATH.partial` and renamed when complete, so that nothing half-written looks finished.
+ * Folders are made as needed. A link stays a link: its target is replaced. Pipes and devices are written in place.
+ * Synchronous, so that no signal handler runs in between. Every member throws `E_FILE_WRITE` when the system refuses.
  */
 export class OutputFile {
   /** Null if written in place, because this is no regular file. */

@@ -55,7 +55,7 @@ class FileAppender implements Appender {
   }
 }
 
-/** Time of the file system, shared by all its writers, rather than that of this machine's clock. */
+/** Time of the file system, which all its writers share, not of this machine's clock. */
 function touch(path: string): number | null {
   try {
     // Opening a pipe would wait for a reader.

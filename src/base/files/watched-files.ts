@@ -18,14 +18,14 @@ interface WatchedFilesOptions<Name extends string> {
 }
 
 /**
- * Watches files that belong together and may be replaced at any time, one after the other, by polling their contents,
- * which also notices links that change targets. Unusable contents may be half written, so a problem is reported only if
- * the second look finds it, too.
+ * Watches files that belong together and may be replaced one after the other. Polls their contents, which also notices
+ * links that change targets. Unusable contents may be half written, so a problem is reported only if the next poll
+ * finds it, too.
  */
 export class WatchedFiles<Name extends string> {
   private readonly timer: NodeJS.Timeout;
   private used: string;
-  /** Problem found at the last look, and the last one reported. */
+  /** Problem found by the last poll, and the last one reported. */
   private broken = '';
   private complained = '';
   private isLooking = false;

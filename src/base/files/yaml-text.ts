@@ -10,7 +10,7 @@ import {
 } from 'yaml';
 import type { EscapementError } from '../errors.js';
 
-/** YAML 1.2 has none; accepted as a plain key, it would hide that the keys it should add are missing. */
+/** YAML 1.2 has no merge keys; as a plain key, `<<` would hide that the keys it should add are missing. */
 const MERGE_KEY = 'merge keys (<<) are not supported: write out the keys that it would add';
 
 /** Content of a YAML text, with nodes that know their position. */

@@ -73,7 +73,7 @@ function share(quotaUs: number, periodUs: number, file: string): Limit | null {
   return quotaUs > 0 && periodUs > 0 ? { value: quotaUs / periodUs, file } : null;
 }
 
-/** "max" is not a number. In place of no limit, version 1 has the largest possible number. */
+/** Version 2 writes "max" for no limit, version 1 the largest possible number. */
 function bytes(dir: string, name: string, read: ReadText): Limit | null {
   const file = posix.join(dir, name);
   const value = Number.parseInt(read(file) ?? '', 10);

@@ -18,7 +18,7 @@ export interface Appender {
   readonly unwrittenBytes: number;
   /** Writes text, which reaches the disk whole or, after a crash, cut off at some byte. */
   write(text: string): void;
-  /** Resolves when everything is on its way to the disk, or the disk has refused. */
+  /** Resolves when everything is passed to the disk, or the disk has refused. */
   close(): Promise<void>;
   /** Discards unwritten text. */
   destroy(): void;
