@@ -1,7 +1,7 @@
 import { DueQueue } from '../core/due-queue.js';
 import type { Windows } from './requests.js';
 
-/** Limit on passes over the requests for one bound, and relative error that is not worth another. */
+/** Limit on passes over the requests for one bound, and relative error below which no further pass is made. */
 const MOST_PASSES = 64;
 const PRECISION = 1e-3;
 
@@ -100,7 +100,7 @@ class Bracket {
     this.pinned.splice(at, 0, k);
   }
 
-  /** Level that halves the largest uncertainty between two pinned ones; −1 when all of it is small. */
+  /** Level that halves the largest uncertainty between two pinned levels; −1 if all uncertainty is small. */
   worthKnowing(): number {
     let totalDoubt = 0;
     let largest = 0;

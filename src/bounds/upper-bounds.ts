@@ -29,9 +29,9 @@ export interface BoundedCluster {
 
 /** Upper bounds on the requests served within their SLOs: whole requests, or their weight if they have weights. */
 export interface UpperBounds {
-  /** Assumes every batch of every model is full. */
+  /** Bound if every batch of every model is full. */
   readonly fluid: number;
-  /** Assumes batches of requests whose windows overlap. At most `fluid`. */
+  /** Bound if a batch holds only requests whose windows overlap. At most `fluid`. */
   readonly windowLimited: number;
   /** By a price on GPU time, mostly lower; null for several GPUs and for weights, where it is not proved. */
   readonly priced: number | null;
@@ -40,15 +40,13 @@ export interface UpperBounds {
 }
 
 /**
- * Bounds that no scheduler can exceed on these requests, even with all of them known in advance. Ignored, in favor of
- * every scheduler: loading of weights but for each model's first, memory, copies and controller time. Executions take the time in the
- * profile on their kind of GPU. Proofs in README.md.
+ * Bounds that no scheduler can exceed on these requests, even with all of them known in advance. To the advantage of
+ * any scheduler, they ignore LOADs after each model's first, memory, copies and controller time. Executions take the
+ * time in the profile on their kind of GPU. Proofs in README.md.
  *
- * @example
- * upperBounds(
- *   { count: 2, model: Int32Array.of(0, 0), arrivalNs: Float64Array.of(0, 0), sloNs: Float64Array.of(5e6, 5e6) },
- *   { models: [resnet50], gpus: 1 },
- * ).windowLimited; // 2, if a batch of two takes 5 ms or less
+ * @example upperBounds( { count: 2, model: Int32Array.of(0, 0), arrivalNs: Float64Array.of(0, 0), sloNs:
+ * Float64Array.of(5e6, 5e6) }, { models: [resnet50], gpus: 1 }, ).windowLimited; // 2, if a batch of two takes 5 ms or
+ * less
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
   const { gpus } = cluster;

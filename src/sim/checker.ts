@@ -4,7 +4,7 @@ import { REQUEST_FREE } from '../core/request.js';
 import type { Worker } from '../core/worker.js';
 
 /**
- * Checks after an instant that the books of controller and workers agree. For tests and debugging: the cost grows with
+ * Checks after an instant that the states of controller and workers agree. For tests and debugging: the cost grows with
  * models × GPUs.
  */
 export class Checker {

@@ -86,7 +86,7 @@ export class EventQueue {
     return event;
   }
 
-  /** Drops everything that a GPU's worker would still do. Takes as long as a rebuild of the queue. */
+  /** Drops all events of a GPU's worker. Takes as long as a rebuild of the queue. */
   dropWorker(gpu: number): void {
     const kept = this.queue.data.filter((event) => event.gpu !== gpu || !OF_WORKER.includes(event.kind));
     this.queue = new TinyQueue(kept, compare);

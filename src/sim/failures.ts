@@ -1,7 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 
-/** GPUs that fail: one at a time that is given, or all at times that are drawn. */
+/** Failures of GPUs: of one GPU at a given time, or of all at random times. */
 export type FailureSpec =
   | { readonly atNs: number; readonly gpu: number; readonly forNs: number; readonly isBilled: boolean }
   | { readonly perNs: number; readonly repairNs: number; readonly isBilled: boolean };
@@ -23,8 +23,8 @@ function tooMany(): EscapementError {
 }
 
 /**
- * Failures of a run, by time. Times between failures are exponentially distributed, for each GPU by itself. Failures of
- * a GPU that overlap are one, billed as the first. Throws `E_CONFIG_VALUE` if there are too many.
+ * Failures of a run, by time. Times between failures are exponentially distributed, independently for each GPU.
+ * Failures of a GPU that overlap are one, billed as the first. Throws `E_CONFIG_VALUE` if there are too many.
  */
 export function drawFailures(
   specs: readonly FailureSpec[],

@@ -2,14 +2,14 @@ import { exponential } from '../base/random/distributions.js';
 import type { Random } from '../base/random/streams.js';
 import type { PipelineSpec, PipelineStep } from '../core/pipelines.js';
 
-/** Number of requests of a step, as it varies from one request of the pipeline to the next. */
+/** Distribution of the number of requests of a step per request of the pipeline. */
 export type FanOut =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'uniform'; readonly from: number; readonly to: number }
   | { readonly kind: 'poisson'; readonly mean: number; readonly max: number }
   | { readonly kind: 'list'; readonly values: readonly number[] };
 
-/** A pipeline, and what requests of it do. */
+/** A pipeline with the distributions of its steps' requests. */
 export interface DrawnPipeline extends PipelineSpec {
   readonly steps: readonly (PipelineStep & { readonly fanOut: FanOut; readonly probability: number })[];
 }

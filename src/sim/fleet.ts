@@ -44,7 +44,7 @@ interface FleetPort {
   drain(gpu: number): void;
   /** Removes the GPU, which has nothing left to do. */
   stop(gpu: number): void;
-  /** Cost of stopping the GPU: the cheapest is stopped. */
+  /** Cost of stopping the GPU; the one with the lowest cost is stopped. */
   lossOf(gpu: number): number;
 }
 
@@ -153,7 +153,7 @@ export class Fleet {
   }
 
   /**
-   * Starts the lowest-numbered GPU that is off; there may be none while one drains, and the next decision asks again.
+   * Starts the lowest-numbered GPU that is off. There may be none while one drains; then the next decision asks again.
    */
   private startOne(kind: number, nowNs: number): void {
     const gpu = this.state.findIndex((state, i) => state === GPU_OFF && this.kindOf[i] === kind);

@@ -11,7 +11,7 @@ export interface NetworkOptions {
 export const NO_DELAY: NetworkOptions = { delayNs: 0, jitterNs: 0 };
 
 /**
- * Links between controller and workers: each delays a message, and like the stream it models never reorders messages.
+ * Links between controller and workers. Each delays messages and, like the stream that it models, never reorders them.
  */
 export class Network {
   /** False if messages arrive the instant they are sent, and no earlier one is in transit. */

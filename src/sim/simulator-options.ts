@@ -68,7 +68,7 @@ export interface SimulatorOptions {
   /** Time that stopping a running INFER takes. */
   readonly abortNs?: number;
   readonly network?: NetworkOptions;
-  /** Clock error after synchronisation: each worker's clock is off by a constant drawn uniformly from ± this. */
+  /** Clock error after synchronization: each worker's clock is off by a constant drawn uniformly from ± this. */
   readonly clockOffsetNs?: number;
   /** Changes of GPU clocks relative to nominal, by time; gpu −1 stands for all. */
   readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];

@@ -179,7 +179,7 @@ export class Simulator {
           this.arrivals++;
           source.advance();
         }
-        // It may have more requests of this instant, which the controller must see in the same step.
+        // The source may have more requests of this instant, which the controller must see in the same step.
         this.isHalted = this.isStarved;
         if (this.isHalted) return false;
         if (controller.hasInput || this.controllerWakeNs <= nowNs) {

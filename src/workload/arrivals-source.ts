@@ -124,8 +124,8 @@ function modelIds(names: readonly string[]): ModelIds {
 }
 
 /**
- * Message that the first arrival of a file lies far from the start, with the unit that its times seem to have; null: it
- * does not. Times since 1970 lie between 2001 and 2100.
+ * Warning if the first arrival of a file is far from the start, with the likely unit of its times; null: it is not.
+ * Times since 1970 lie between 2001 and 2100.
  */
 export function distantStart(firstNs: number, lastNs: number): string | null {
   if (firstNs < NS_PER_S || firstNs <= lastNs - firstNs) return null;

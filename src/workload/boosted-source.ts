@@ -11,9 +11,9 @@ interface Request {
 }
 
 /**
- * Plays a workload with more or fewer requests of some models. With a factor of 4.5, a request is sent four times, and
- * once more with a probability of one half: first at its own time, then at random times within as long as its model had
- * no request before. So bursts and pauses of the model stay, and all other requests do not change.
+ * Plays a workload with more or fewer requests of some models. With a factor of 4.5, a request is sent four or five
+ * times, with equal probability: first at its own time, then at random times within a span as long as the gap before
+ * it. So bursts and pauses of the model stay, and other requests do not change.
  */
 export class BoostedSource extends BaseSource {
   readonly hasLengths: boolean;
@@ -54,7 +54,7 @@ export class BoostedSource extends BaseSource {
     this.advance();
   }
 
-  /** The earliest request that is left; null if the workload must be read on, or is over. */
+  /** The earliest remaining request; null if more of the workload must be read, or if it is over. */
   private next(): Request | null {
     const { inner, copies } = this;
     for (;;) {

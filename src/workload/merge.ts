@@ -41,7 +41,7 @@ export class MergedSource extends BaseSource {
     const source = this.sources[this.section];
     source.advance();
     this.pendingNs[this.section] = source.timeNs;
-    // Until it has read on, its next arrival might precede those of the others.
+    // Until it is refilled, its next arrival might precede those of the others.
     if (source.starved) this.starved = true;
     else this.select();
   }

@@ -184,7 +184,7 @@ function playRows(
   };
 }
 
-/** Rows are events, not a span: a given duration counts even if the rows end before it. */
+/** A given duration counts even if the rows end before it, since rows are events, not a span. */
 function exactEndNs(lengthNs: number, speed: number, frame: Frame): number {
   return Number.isFinite(frame.endNs) ? frame.endNs : frame.startNs + Math.ceil(lengthNs / speed);
 }

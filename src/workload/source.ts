@@ -1,6 +1,6 @@
 import type { ArrivalSource } from '../core/arrivals.js';
 
-/** An arrival source that may have to wait for a file; all workloads are such. */
+/** An arrival source that may have to wait for a file. All workloads are of this type. */
 export interface StreamedSource extends ArrivalSource {
   length: number;
   starved: boolean;

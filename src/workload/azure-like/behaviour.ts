@@ -116,7 +116,7 @@ function drawClump({ total, largestMinute }: FunctionPlan, weights: Float64Array
   for (let i = 0; i < minutes; i++) weights[Math.floor(random() * weights.length)] = 1;
 }
 
-/** Random factor with mean 1: relative noise, and the unevenness inherent in few invocations. */
+/** Random factor with mean 1: relative noise, and the unevenness of few invocations. */
 function clumsy(mean: number, even: boolean, noise: number, random: Random): number {
   const variance = noise * noise + (even ? 0 : 1 / mean);
   return variance < 1e-6 ? 1 : gamma(random, 1 / variance) * variance;

@@ -31,8 +31,8 @@ interface LengthLimits {
 
 /**
  * Rows of `arrival_ns,model_id,slo_ns`, optionally with a `length`, decoded from bytes into columns, a block at a time.
- * The CSV reader allocates four objects per row and takes five times as long, more than simulating the request: it
- * reads only the rows that are not plain digits and names.
+ * The CSV reader allocates four objects per row and takes five times as long, more than simulating the request, so it
+ * only reads rows that are not plain digits and names.
  */
 export class ArrivalRows {
   /** Number of rows of the last block. */

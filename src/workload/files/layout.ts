@@ -138,7 +138,7 @@ function llmLayout(header: readonly string[]): AzureLlmLayout | null {
 }
 
 const NEWLINE = 0x0a;
-/** Removes a byte order mark; one within the file is text. */
+/** Removes a byte order mark at the start of the file. */
 const FIRST_LINE = new TextDecoder();
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -10,9 +10,9 @@ const LEAST_PAUSE_NS = NS_PER_US;
 
 /**
  * Clients that wait for answers: each keeps `concurrency` requests outstanding and sends the next one `thinkNs` after
- * an answer, at least 1 µs: a request refused at once would otherwise come back in the same instant for ever. `user` is
- * the client. The first requests are spread over one think time, as in a steady state; without think time all come at
- * the start.
+ * an answer, at least 1 µs, since a request refused at once would otherwise return in the same instant for ever. `user`
+ * is the client. The first requests are spread over one think time, as in a steady state; without think time all come
+ * at the start.
  */
 export class ClosedLoopSource extends BaseSource {
   private readonly thinkNs: number;
