@@ -9,7 +9,7 @@ export type PageFiles = Readonly<Record<string, string | Uint8Array>>;
 /** Rows of a trace are decoded a block at a time, in memory that grows with the block. */
 const BLOCK_BYTES = 1 << 18;
 
-/** Host of an experiment in a page: it reads only the files it was given. */
+/** Host of an experiment in a page, which reads only the files that it is given. */
 export class GivenFiles implements ExperimentHost, InputFiles {
   readonly input = this;
   private readonly files: ReadonlyMap<string, Uint8Array>;

@@ -4,7 +4,7 @@ import type { PolicyEntry } from '../policies/entry.js';
 import { GivenFiles, type PageFiles } from './given-files.js';
 
 export interface ParseOptions {
-  /** Overrides of values in the text, such as `policy.scheduleAhead=5ms`; the address of a page may hold them. */
+  /** Overrides of values in the text, such as `policy.scheduleAhead=5ms`. */
   readonly overrides?: readonly string[];
   /** Profiles, lists of models and traces, by the paths that the experiment names. */
   readonly files?: PageFiles;

@@ -32,8 +32,8 @@ export type Command =
   | { readonly type: 'runToEnd' }
   | { readonly type: 'story'; readonly lane: number; readonly request: number }
   /**
-   * Computes the bound that no scheduler can exceed. It takes up to seconds and blocks the thread: ask a second worker,
-   * which needs no `open`, to keep the first one playing.
+   * Computes the bound that no scheduler can exceed. It can take seconds and blocks the thread, so send it to a second
+   * worker, which needs no `open`.
    */
   | { readonly type: 'bound'; readonly source: LaneSource };
 

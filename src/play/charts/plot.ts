@@ -65,7 +65,7 @@ function axis(ink: Ink, unit: string): uPlot.Axis {
   };
 }
 
-/** A chart as wide as its box, in the colors of the page, which may switch to dark at any time. */
+/** A chart as wide as its box, in the colors of the page, which may switch between light and dark. */
 function chartIn(box: HTMLElement, look: (ink: Ink) => Look): SeriesChart {
   let columns: uPlot.AlignedData = [[], [], []];
   const make = () => {

@@ -11,7 +11,7 @@ import { storyOf } from '../story.js';
 import { RunTable } from './run-table.js';
 import { Statistics } from './statistics.js';
 
-/** One running experiment, with everything the page sees of it. */
+/** One running experiment and its state for the page. */
 export class Lane {
   private readonly statistics: Statistics;
 

@@ -8,7 +8,7 @@ import { Lane } from './lane.js';
 /** Host of the engine: a Web Worker, or a test. */
 interface EngineHost {
   post(event: EngineEvent, transfer: readonly ArrayBuffer[]): void;
-  /** Wall time of any origin. */
+  /** Wall time since any origin. */
   readonly nowMs: () => number;
   /** Runs a function as a task of its own, after messages that arrive until then. */
   readonly later: (run: () => void, delayMs: number) => void;
@@ -17,7 +17,7 @@ interface EngineHost {
 /** Length of a slice of work, between which commands are handled: a frame of a display. */
 const SLICE_MS = 12;
 const FRAME_MS = 1000 / 60;
-/** Number of instants between looks at the clock. */
+/** Number of instants between readings of the clock. */
 const INSTANTS = 16;
 /** Limit on the time played per tick: a tab that was asleep does not catch up. */
 const LONGEST_TICK_MS = 100;
@@ -120,7 +120,7 @@ export class Player {
     else this.frame();
   }
 
-  /** Opens the lanes; null: one has a mistake, which was reported, and the old ones stay. */
+  /** Opens the lanes; null if one has a mistake, which is reported: the old ones stay. */
   private async lanesOf(sources: readonly LaneSource[]): Promise<Lane[] | null> {
     const lanes: Lane[] = [];
     for (const [lane, source] of sources.entries()) {
@@ -178,7 +178,7 @@ export class Player {
     this.tickLater(isReached ? Math.max(0, FRAME_MS - (host.nowMs() - beganMs)) : 0);
   }
 
-  /** Runs until then, or until the clock reads `endMs`; then false. A jump ends at the first missed request. */
+  /** Runs until `untilNs`; false if the clock reached `endMs` first. A jump ends at the first missed request. */
   private async advance(untilNs: number, endMs: number, isJump: boolean): Promise<boolean> {
     for (let instant = 1; ; instant++) {
       const nextNs = this.nextNs;

@@ -5,7 +5,7 @@ import type { Rows, ServerView } from './server-view.js';
 /** Time shown: rows arrive several times a second. */
 const LENGTH_NS = 2e9;
 const NS_PER_MS = 1e6;
-/** Time without news after which the timeline stands still. */
+/** Time without messages after which the timeline stops. */
 const MOST_AHEAD_MS = 1000;
 const NOTHING: Rows = { actions: new Float64Array(), requests: new Float64Array() };
 

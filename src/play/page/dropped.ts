@@ -15,8 +15,8 @@ const EXPERIMENT = /\.ya?ml$/i;
 const TRACE = /\.csv(?:\.gz)?$/i;
 
 /**
- * Applies files dropped on the page to the setup: an experiment replaces the previous one, a file whose name matches
- * the last part of a path in the experiment is read there, and any other trace becomes its workload. Throws an
+ * Applies files dropped on the page to the setup. An experiment replaces the previous one; a file whose name matches
+ * the last part of a path in the experiment is read at that path; any other trace becomes the workload. Throws an
  * EscapementError for anything else.
  */
 export async function withDropped(before: Setup, dropped: readonly Dropped[]): Promise<Setup> {

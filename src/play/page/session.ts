@@ -24,7 +24,7 @@ export interface View {
 
 /** Receiver of frames in addition to the view: timelines and charts keep their own history. */
 interface FrameSink {
-  /** A run begins, or begins again: everything drawn is void. */
+  /** A run begins, or begins again: clears the drawing. */
   opened(lanes: readonly OpenedLane[]): void;
   frame(frame: FrameEvent): void;
 }

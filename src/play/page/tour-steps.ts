@@ -39,7 +39,7 @@ export const TOUR: readonly TourStep[] = [
   {
     title: 'Let it tune itself',
     before:
-      'Who knows the best value beforehand? B measures how far ahead it has to plan while it runs: auto.',
+      'The best value is not known in advance. With auto, B measures how far ahead it has to plan while it runs.',
     setup: withLanes([SHORT, AUTO]),
     after: ([fixed, auto]) => `auto served ${rate(auto)} requests/s; the fixed 5 ms ${rate(fixed)}.`,
   },
@@ -50,7 +50,7 @@ export const TOUR: readonly TourStep[] = [
     after: ([auto, own]) => `escapement served ${rate(own)} requests/s; clockwork with auto ${rate(auto)}.`,
   },
   {
-    title: 'What nothing can beat',
+    title: 'The limit',
     before:
       'The dotted line of the goodput chart is a proven bound: even a scheduler that knows all requests in advance stays below it.',
     setup: withLanes([DEFAULT, ESCAPEMENT]),

@@ -32,7 +32,7 @@ export const WAYS_WORSE: readonly Worse[] = [
   },
   {
     label: 'Lose a GPU',
-    hint: 'The last GPU is gone from now on, with what it runs',
+    hint: 'The last GPU is gone from now on, with its actions',
     apply(setup, nowNs) {
       const tree = effectiveTree(setup, 0);
       const failures = listAt(tree, ['cluster', 'failures']);

@@ -10,7 +10,7 @@ interface Scale {
   readonly rowPx: number;
 }
 
-/** Minimum distance of ticks: their step is the first of 1, 2, 5, 10 and so on ms that keeps it. */
+/** Minimum distance of ticks, whose step is the first of 1, 2, 5, 10 ms and so on that keeps it. */
 const LEAST_TICK_PX = 70;
 const NS_PER_MS = 1e6;
 const LEAST_TEXT_PX = 12;
@@ -143,8 +143,8 @@ function tickOf(leastNs: number): number {
 }
 
 /**
- * Calls `redraw` whenever colors may have changed: the system turns dark or light, or the page does by a class of its
- * root. Returns a function that stops it.
+ * Calls `redraw` whenever colors may have changed: when the system, or a class of the page's root, switches between
+ * light and dark. Returns a function that stops it.
  */
 export function onColors(redraw: () => void): () => void {
   const dark = matchMedia('(prefers-color-scheme: dark)');

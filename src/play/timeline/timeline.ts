@@ -25,9 +25,9 @@ const NS_PER_MS = 1e6;
 const SAY_MS = 5000;
 
 /**
- * Activity of a run's GPUs: per GPU a row of INFERs and one of LOADs, as boxes in the color of their model with the
- * windows in which they may start, and below a row of the requests that were not answered in time. It follows the
- * present moment; mouse, touch and keys pan and zoom.
+ * Timeline of a run's GPUs: for each GPU, a row of INFERs and one of LOADs, as boxes in the colors of their models with
+ * their start windows, and below them a row of the requests that were not answered in time. It follows the present
+ * moment; mouse, touch and keys pan and zoom.
  */
 export class Timeline {
   private readonly canvas = document.createElement('canvas');
