@@ -7,7 +7,7 @@ export const alpaserveEntry: PolicyEntry = {
   kind: 'alpaserve-sr',
   summary: 'places replicas greedily for recent traffic, again every window; FIFO with rejection (OSDI 2023)',
   onKinds:
-    "the paper has equal GPUs; here replicas are placed by the times of the kind that is fastest at a model and by each GPU's own memory, and each queue counts with the times of its GPU",
+    "the paper has equal GPUs; here replicas are placed by the times of a model's fastest kind and by each GPU's own memory, and each queue uses the times of its GPU",
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,

@@ -4,9 +4,9 @@ import type { Cluster } from '../../core/cluster.js';
 const INITIAL_CAPACITY = 16;
 
 /**
- * First-come-first-served queue of one GPU. A request joins the last batch if that is of its model and all of it would
- * still be in time, or else follows it as a batch of its own, or else is not taken: so each batch, and its end, is
- * known as soon as it is queued. Deadlines are the ones to plan for.
+ * First-come-first-served queue of one GPU. A request joins the last batch if that is of its model and would still be
+ * in time, or else follows it as a batch of its own, or else is not taken. So each batch, and its end, is known as soon
+ * as it is queued. Deadlines are those to plan for.
  */
 export class GpuQueue {
   length = 0;
@@ -71,9 +71,9 @@ export class GpuQueue {
   }
 
   /**
-   * Moves the requests of the first batch into `into`, or as many of them as can still be in time together; returns how
-   * many. If these are not all, things took longer than expected: requests that can't be met any more are dropped from
-   * the queue.
+   * Moves the requests of the first batch into `into`, or as many of them as can still be in time together; returns
+   * their number. If execution took longer than expected, requests that can no longer be in time are dropped from the
+   * queue.
    */
   take(nowNs: number, into: Int32Array): number {
     while (this.length > 0 && this.deadlines[this.head] < nowNs + this.execNs(this.model, 1)) this.shift();

@@ -7,10 +7,10 @@ import type { Dispatcher } from '../../core/policy.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Carries out a plan with one LOAD at a time on each GPU and as few moves as possible: a model that the plan drops
- * stays, and serves, until its pages are needed. Then it gets no further requests, and is unloaded once those that wait
- * for it have been served. Between plans a model that is loaded nowhere is loaded if some GPU has free pages; nothing
- * is evicted for it.
+ * Carries out a plan with one LOAD at a time per GPU and as few moves as possible: a model that the plan drops keeps
+ * serving until its pages are needed. Then it gets no further requests, and is unloaded once its waiting requests have
+ * been served. Between plans a model that is loaded nowhere is loaded if some GPU has free pages; nothing is evicted
+ * for it.
  */
 export class Placement {
   /** Row = GPU: models planned there; models that take no more requests there. */

@@ -102,7 +102,7 @@ export class AlpaServePolicy implements Policy {
     if (!taken) return REFUSE;
     this.waiting[model]++;
     const aloneNs = gpu >= 0 ? this.cluster.execNs(gpu, model, 0) : this.cluster.nominalExecNs(model, 0);
-    // First moment at which it is too late.
+    // First instant at which it is too late.
     return deadlineNs - aloneNs + 1;
   }
 
@@ -139,7 +139,7 @@ export class AlpaServePolicy implements Policy {
     while (cold.length > 0) {
       const deadlineNs = cold.deadlineNsAt(0);
       cold.take(0, 1, this.batch);
-      // A request that is too late by now leaves the queue and times out.
+      // A request that is too late leaves the queue and times out.
       this.offer(this.batch[0], model, deadlineNs, this.shortest(model, nowNs), nowNs);
     }
   }
@@ -229,7 +229,7 @@ export class AlpaServePolicy implements Policy {
   private offerCold(slot: number, model: number, deadlineNs: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;
     const isHeld = held.count(model) > 0;
-    // Where the model is warm it is about to be unloaded.
+    // GPUs on which the model is warm are about to unload it.
     if (isHeld ? held.count(model) === warm.count(model) : !this.placement.hasRoomFor(model)) return false;
     if (!isHeld) this.placement.want(model);
     const loadedNs = isHeld ? this.loadedNs(model, nowNs) : nowNs + this.cluster.loadNs(model);

@@ -6,14 +6,14 @@ import type { Traffic } from './traffic.js';
 
 /** Minimum requests saved per window for a replica to be worth its pages. */
 const LEAST_SAVED = 0.5;
-/** Utilisation discount for a GPU that already holds the model, since moving costs a LOAD. */
+/** Utilization discount for a GPU that already holds the model, since moving costs a LOAD. */
 const HOLDER_BONUS = 0.1;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * Replicas for the traffic of the last window, by the paper's faster greedy search (§4.2): the model with the most
- * unserved requests gets a replica on the least utilised GPU with room, as long as that serves more requests in total.
+ * unserved requests gets a replica on the least utilized GPU with room, as long as that serves more requests in total.
  * Unserved requests are found by formula instead of simulation: a model's requests spread evenly over its n GPUs, which
  * lose as many as a queue with room for the number of requests that n GPUs can execute within the SLO. Batching is
  * ignored.
@@ -80,7 +80,7 @@ export class ReplicaPlan {
     }
   }
 
-  /** Least utilised GPU with room for another replica, or −1. */
+  /** Least utilized GPU with room for another replica, or −1. */
   private bestGpu(model: number): number {
     const { cluster, utilisation, freePages, placed } = this;
     const { pages } = cluster.models[model];
@@ -96,7 +96,7 @@ export class ReplicaPlan {
     return best;
   }
 
-  /** Places a replica; false if too few requests gain by it and it was removed again. */
+  /** Places a replica; removes it again and returns false if too few requests benefit. */
   private place(model: number, gpu: number): boolean {
     const { placed, chosen } = this;
     const before = this.total;

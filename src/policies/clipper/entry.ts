@@ -4,9 +4,10 @@ import { ClipperPolicy } from './policy.js';
 
 export const clipperEntry: PolicyEntry = {
   kind: 'clipper',
-  summary: 'batch sizes follow measured latency: more while it is met, 10 % less when not (NSDI 2017)',
+  summary:
+    'batch sizes follow measured latency: larger while SLOs are met, 10 % smaller after a miss (NSDI 2017)',
   onKinds:
-    'the paper gives each container a batch limit of its own: here a model has one for all kinds, which its slowest GPUs set',
+    'the paper gives each container its own batch limit; here a model has one for all kinds, which its slowest GPUs determine',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,
@@ -14,7 +15,7 @@ export const clipperEntry: PolicyEntry = {
       type: 'integer',
       default: 2,
       min: 1,
-      describe: "what a model's largest batch starts with, and grows by after a full one in time",
+      describe: 'initial largest batch of a model, and its increase after a full batch in time',
     },
     maxDelay: {
       type: 'duration',

@@ -4,7 +4,7 @@ import type { Cluster } from '../../core/cluster.js';
 import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 
-/** Lower bound: with less, an idle lane would never be booked, since it is free after `TIMELINE_FUTURE_NS`. */
+/** Lower bound: with less, an idle lane would never be booked, since it counts as busy for `TIMELINE_FUTURE_NS`. */
 const LEAST_NS = TIMELINE_FUTURE_NS + NS_PER_MS / 100;
 /** Initial value, before any measurement. */
 const START_NS = 2 * NS_PER_MS;
@@ -13,8 +13,8 @@ export const AUTO_LATEST_DELTA_NS = 10 * NS_PER_MS;
 
 /**
  * `scheduleAhead: auto`: the published scheduler with measured instead of fixed constants. Lanes are booked as far
- * ahead as plans turn out to need; requests are planned for their SLO less the measured margin, in place of 5 ms. The
- * action holds both the plan and the outcome.
+ * ahead as measurements require, and requests are planned for their SLO less the measured margin instead of 5 ms. An
+ * action holds both plan and outcome.
  */
 export class AutoAhead {
   private readonly tuning = new SelfTuning(LEAST_NS, START_NS);

@@ -3,8 +3,8 @@ import { doubled } from '../../base/ring.js';
 const INITIAL_CAPACITY = 16;
 
 /**
- * Candidates of one GPU by (priority, batch size, model). Each active instance has at most one entry, the
- * best of its batch sizes: the others could only come up after it, and taking it removes them all.
+ * Candidates of one GPU by (priority, batch size, model). Each active instance has at most one entry, the best of its
+ * batch sizes: the others could only follow it, and taking it removes them all.
  */
 export class CandidateHeap {
   private priorities = new Float64Array(INITIAL_CAPACITY);

@@ -2,7 +2,7 @@ import { NS_PER_MS } from '../../base/units.js';
 
 /** Time before the deadline by which results must be on their way. */
 const BUFFER_NS = 5 * NS_PER_MS;
-/** Maximum time that a LOAD is planned to take and still be of use. */
+/** Longest time within which a LOAD is still useful to a request. */
 const MAX_LOAD_SLACK_NS = 25 * NS_PER_MS;
 
 /**

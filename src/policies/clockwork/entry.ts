@@ -18,13 +18,13 @@ export const clockworkEntry: PolicyEntry = {
       min: 0,
       auto: 'tuned at run time, from the errors of earlier plans',
       describe:
-        'how far into the future each lane is booked; with a fixed value, a request that still waits is given up 5 ms before its deadline, or scheduleAhead + 5 ms after its arrival if that is later',
+        'how far into the future each lane is booked; with a fixed value, a waiting request is given up 5 ms before its deadline, or scheduleAhead + 5 ms after its arrival if that is later',
     },
     latestDelta: {
       type: 'duration',
       min: 0,
       describe:
-        'how long after its expected start an action may still start (default: scheduleAhead; 10ms where that is auto)',
+        'how long after its expected start an action may still start (default: scheduleAhead; 10ms if that is auto)',
     },
     maxBatch: MAX_BATCH,
     maxExec: {

@@ -22,7 +22,7 @@ export class Inferer {
   /** Row = model: GPUs where it is active. */
   private readonly active: BitMatrix;
   /**
-   * Row = model: GPUs where it became active since they were last asked. `renewed`: GPUs that have such instances.
+   * Row = model: GPUs on which it became active since they were last asked. `renewed`: GPUs that have such instances.
    * `freshModels`: rows that are not empty.
    */
   private readonly fresh: BitMatrix;
@@ -130,7 +130,7 @@ export class Inferer {
     return sent;
   }
 
-  /** Next GPU in turn that has something to look at, or −1. */
+  /** Next GPU in turn with candidates or new instances, or −1. */
   private nextToAsk(from: number): number {
     const { gpus } = this.cluster;
     const a = this.renewed.nextCyclic(from);
@@ -150,7 +150,7 @@ export class Inferer {
     for (let i = 0; i < freshModels.length; i++) {
       const model = freshModels.at(i);
       if (!fresh.delete(model, gpu)) continue;
-      // Once nothing waits, other GPUs find nothing either: arrivals come between passes.
+      // Once nothing waits, other GPUs find nothing either, since arrivals come between passes.
       if (!this.addCandidate(gpu, model, this.sizes[model])) this.rest(model);
     }
     this.renewed.delete(gpu);
@@ -189,7 +189,7 @@ export class Inferer {
         this.addCandidate(gpu, model, wanted);
         continue;
       }
-      // Timed out requests inside the line can leave a batch short: the smallest size that fits runs it.
+      // Timed-out requests in the queue can leave a batch short; the smallest size that fits runs it.
       const batchIndex = this.smallestFor(model, found, taken);
       const { order } = this;
       order.gpu = gpu;

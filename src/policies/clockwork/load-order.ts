@@ -98,7 +98,7 @@ export class LoadOrder {
           bestRank = rank;
         }
       }
-      // The better side first: what it finds often settles the other.
+      // The better side first, since its result often rules out the other.
       const left = at * 2 + 1;
       const right = left + 1;
       const hasRight = right < length && keys[right] >= bestKey;

@@ -16,8 +16,8 @@ export class Loader {
   /** True if a wanted LOAD was not possible in the last pass, so that asking again may succeed without new input. */
   blocked = false;
   /**
-   * By GPU: time at which it last refused a LOAD the instant it was sent, because its clock is off by more than a
-   * window. Retried at once, it would refuse for ever.
+   * By GPU: time at which it last refused a LOAD in the instant it was sent, because its clock is off by more than a
+   * window. If retried at once, it would refuse for ever.
    */
   private readonly refusedNs: Float64Array;
   /** Models that a GPU chose but found no room for. */
@@ -46,7 +46,7 @@ export class Loader {
     if (ok) {
       this.cluster.recency.touch(gpu, model);
       this.cluster.recency.insert(gpu, model);
-      // Its demand is unchanged, but spread again.
+      // Its demand is unchanged, but must be distributed again.
       this.demand.change(model, 0, 0);
       return;
     }
@@ -77,7 +77,7 @@ export class Loader {
     this.order.remove(model);
   }
 
-  /** Drops choices that found no room, so that demand is not spread to them. */
+  /** Drops choices that found no room, so that no demand is assigned to them. */
   takeBack(): void {
     const { givenUp } = this;
     if (givenUp.length === 0) return;
@@ -109,7 +109,7 @@ export class Loader {
     let gpu = open.nextCyclic(this.turn);
     // Every open GPU is asked once more after the last success; the turn continues from that success.
     while (gpu >= 0 && refusals < open.count) {
-      // The next GPU must know what this one took or evicted.
+      // The next GPU must see what this one loaded or evicted.
       this.renewPriorities();
       if (order.wanted(gpu) && this.load(gpu, nowNs)) {
         sent = true;
@@ -145,7 +145,7 @@ export class Loader {
     }
     const { cluster, demand } = this;
     const { pages } = cluster.models[model];
-    // It counts as held from here on, for the choice of victims and for the next GPU.
+    // From here on, it counts as held, for the choice of victims and for the next GPU.
     this.order.moved(gpu, model, 1);
     cluster.recency.touch(gpu, model);
     demand.moveNow(model, gpu, 1);
@@ -170,7 +170,7 @@ export class Loader {
     const list = recency.list(gpu);
     let slot = list.oldest;
     while (slot >= 0 && order.has(list.model(slot))) slot = list.newer(slot);
-    // If all have demand, the least recently used goes.
+    // If all have demand, the least recently used is evicted.
     if (slot < 0) slot = list.oldest;
     if (slot < 0) return false;
     const victim = list.model(slot);

@@ -146,7 +146,7 @@ export class ClockworkPolicy implements Policy {
   }
 
   schedule(nowNs: number): void {
-    // Due times of requests answered long ago are steps like any other; most find nothing new.
+    // Most steps, such as those at due times of requests answered long ago, find nothing new.
     if (this.inferer.isQuiet(nowNs) && this.demand.isQuiet(nowNs) && this.loader.isQuiet(nowNs)) return;
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a shared lane as long as models are wanted.
@@ -166,7 +166,7 @@ export class ClockworkPolicy implements Policy {
     this.loader.renewPriorities();
   }
 
-  /** Never, unless `auto`: in the reference runs, bookable lanes are noticed when something else happens. */
+  /** Never, unless `auto`: as in the reference, bookable lanes are only noticed when something else happens. */
   nextWakeNs(): number {
     if (this.ahead === null) return Number.POSITIVE_INFINITY;
     return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs);

@@ -3,9 +3,9 @@ import { doubled } from '../../base/ring.js';
 const INITIAL_CAPACITY = 8;
 
 /**
- * Waiting requests of one model by deadline, first come first served among equal deadlines. A request whose SLO is that
- * of its predecessors goes to the end, so keeping the order costs next to nothing; taking from the front or near it
- * costs as many moves as requests stand before it.
+ * Waiting requests of one model by deadline, first come first served among equal deadlines. A request with the SLO of
+ * its predecessors goes to the end, so keeping the order is nearly free; taking a request costs as many moves as there
+ * are requests before it.
  */
 export class DeadlineQueue {
   length = 0;

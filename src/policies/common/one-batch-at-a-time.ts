@@ -19,7 +19,7 @@ export abstract class OneBatchAtATime implements Policy {
   protected readonly requests: RequestTable;
   protected readonly dispatch: Dispatcher;
   protected readonly placement: DemandPlacement;
-  /** GPUs that run nothing; with one lane, a LOAD may have taken it since. */
+  /** GPUs that run nothing; a single lane may have been taken by a LOAD since. */
   protected readonly free: BitSet;
   /** GPUs for the next calls of `serve`: free ones whose situation may have changed. */
   protected readonly idle: BitSet;

@@ -8,18 +8,20 @@ const EVERY = 20;
 const NEW = 0.1;
 /** Guard time added to the measured need when booking a lane. */
 const GUARD_NS = 50 * NS_PER_US;
-/** Age from which measurements no longer rule anything out. */
+/** Age from which measurements no longer rule out requests. */
 const DOUBT_NS = NS_PER_S;
-/** Relative cost, of one INFER or answer, below which a tuned value stays: costs are flat near the minimum. */
+/**
+ * Improvement of the cost per INFER or answer below which a tuned value stays, since costs are flat near the minimum.
+ */
 const WORTH_A_CHANGE = 0.005;
-/** Cost of deciding earlier by an SLO's length, where leaving a lane idle for one INFER costs 1. */
+/** Cost of deciding one SLO earlier, relative to leaving a lane idle for one INFER. */
 const EARLY_COST = 0.3;
 /** Number of candidate values: quantiles of the measured needs. */
 const CHOICES = 24;
-/** Cost of a late answer, where a margin as long as the SLO costs 1. */
+/** Cost of a late answer, relative to a margin as long as the SLO. */
 const LATE_COST = 0.25;
 const MARGIN_COST = 0.3;
-/** Largest part of the SLO left after one INFER that the margin may take: with more, nothing would fit. */
+/** Largest share of the SLO left after one INFER that the margin may take; with more, nothing would fit. */
 const MOST_MARGIN = 0.6;
 
 /** Plan and outcome of one INFER. */
@@ -80,7 +82,7 @@ export class SelfTuning {
     this.tuned.scheduleAheadNs = Math.max(leastNs, startNs);
   }
 
-  /** Shortest recent such times, which an action may have again; 0 before the first. */
+  /** Shortest recent delivery times, which may occur again; 0 before the first. */
   get leastDeliveryNs(): number {
     return Math.min(this.deliveryNs, this.leastDelivery.ns);
   }
@@ -118,8 +120,8 @@ export class SelfTuning {
   }
 
   /**
-   * Records a timeout. If nothing was measured recently, old measurements may be the only cause: then all are
-   * forgotten, so that the next request is tried, and true is returned.
+   * Records a timeout. If nothing was measured recently, old measurements may be the only cause: then forgets them all,
+   * so that the next request is tried, and returns true.
    */
   givenUp(nowNs: number): boolean {
     if (this.seen === 0 || nowNs - this.lastNs < DOUBT_NS) return false;
@@ -232,7 +234,7 @@ export class SampleWindow {
   /** Adds a measurement, replacing the oldest in a full window. */
   add(value: number): void {
     const isFull = this.count === this.samples.length;
-    // Measurements are often equal: then their order stays as well.
+    // Equal measurements, which are common, keep their order.
     if (!isFull || this.samples[this.next] !== value) this.isSorted = false;
     this.samples[this.next] = value;
     this.next = this.next + 1 === this.samples.length ? 0 : this.next + 1;

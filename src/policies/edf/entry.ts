@@ -6,7 +6,7 @@ export const edfEntry: PolicyEntry = {
   kind: 'edf',
   summary: 'earliest deadline first, in the largest batch that meets that deadline',
   onKinds:
-    'the rule is for one processor: here each GPU applies it with its own times, and whichever is free takes the next batch',
+    'the rule is for one processor; here each GPU applies it with its own times, and the next free one takes the next batch',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,

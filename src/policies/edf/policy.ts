@@ -54,7 +54,7 @@ export class EdfPolicy extends OneBatchAtATime {
     if (queue.slotAt(0) === slot || this.passedOver.count(model) > 0) this.renew(model);
     this.placement.want(model);
     if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
-    // First moment at which it is too late, so that a GPU that becomes free in the last one still takes it.
+    // First instant at which it is too late, so that a GPU that becomes free just before still takes it.
     return this.cluster.latestStartNs(model, deadlineNs, nowNs) + 1;
   }
 

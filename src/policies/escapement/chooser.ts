@@ -11,14 +11,14 @@ const PER_SPREAD = 3;
 const MOST_SLACK_WEIGHT = 4;
 
 /**
- * Choice of a lane's next batch: the one with the highest slack-discounted density, ln(requests / time) − c · slack /
- * W.
+ * Chooses a lane's next batch: the one with the highest slack-discounted density, ln(requests / time) − c · slack / W.
  *
  * Density, requests served per GPU time, lets deep queues be served in large batches while shallow ones fill, and sheds
- * expensive requests when not all can be served. Slack is how long the batch could wait and still be complete: batches
- * with little go first, just before they would shrink. W, the time that a GPU needs for everything that waits plus half
- * a batch, is the exchange rate between them: under high load density decides, under low load the deadlines do. Slack
- * counts more where models differ in cost, because density alone would leave expensive ones no chance.
+ * expensive requests when not all can be served. Slack is the time that the batch could wait and still be complete:
+ * batches with little slack go first, just before they would shrink. W, the time that a GPU needs for everything that
+ * waits plus half a batch, is the exchange rate between them: under high load density decides, under low load the
+ * deadlines do. Slack counts more where models differ in cost, because density alone would leave expensive ones no
+ * chance.
  */
 export class Chooser {
   /** Result of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
@@ -40,8 +40,8 @@ export class Chooser {
     private readonly requests: RequestTable,
     private readonly durations: Durations,
     private readonly waiting: Waiting,
-    /** By model: added to its score, to compensate poor treatment. */
-    private readonly favour: Float64Array,
+    /** By model: bonus on its score, to compensate for poor service. */
+    private readonly favor: Float64Array,
   ) {
     this.mixed = new MixedBatch(requests, waiting);
     this.fill = new Fill(durations, waiting);
@@ -72,13 +72,13 @@ export class Chooser {
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
-      const favour = this.favour[model];
+      const favor = this.favor[model];
       const last = buckets[model] - 1;
       if (last === 0) {
         // No batch can score higher than the densest with the slack of the longest.
         const longest = waiting.longestRow[model];
         const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
-        if (mostDense[longest] - Math.max(0, leastSlackNs) * perSlack + favour <= best) continue;
+        if (mostDense[longest] - Math.max(0, leastSlackNs) * perSlack + favor <= best) continue;
       }
       const isMixed = Number.isNaN(waiting.sloNs[model]);
       for (let bucket = 0; bucket <= last; bucket++) {
@@ -104,7 +104,7 @@ export class Chooser {
             worth = Math.log(Math.exp(worth) + this.fill.worth(model, bucket, fill, endNs));
           }
           const slackNs = queue.deadlineNsAt(from) - endNs;
-          const score = worth - logExec[at] - slackNs * perSlack + favour;
+          const score = worth - logExec[at] - slackNs * perSlack + favor;
           if (score <= best) continue;
           best = score;
           this.model = model;
@@ -131,7 +131,7 @@ export class Chooser {
       : Math.min(firstNs, this.fill.take(model, this.bucket, batch, own));
   }
 
-  /** Chooses where requests have weights: a batch takes the most valuable ones, of any class. */
+  /** Chooses if requests have weights: a batch takes the most valuable ones, of any class. */
   private chooseByWeight(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, mixed } = this;
     const { byGpu } = waiting;
@@ -147,7 +147,7 @@ export class Chooser {
       for (let at = first; at < end; at++) {
         const left = mixed.leaveOut(startNs + execNs[at] / clock + afterNs);
         if (left === 0 || (at > first && left <= size[at - 1])) break;
-        const score = mixed.fill(Math.min(left, size[at]), perSlack) - logExec[at] + this.favour[model];
+        const score = mixed.fill(Math.min(left, size[at]), perSlack) - logExec[at] + this.favor[model];
         if (score <= best) continue;
         best = score;
         this.model = model;
@@ -161,7 +161,7 @@ export class Chooser {
 
   /**
    * Logarithm of the value of a batch with different SLOs: requests with a longer SLO than the first count less,
-   * because they could be served later just as well, and would delay urgent ones elsewhere.
+   * because they could be served later, and would delay urgent ones elsewhere.
    */
   private logWorth(queue: DeadlineQueue, from: number, count: number, perSlack: number): number {
     const { sloNs } = this.requests;

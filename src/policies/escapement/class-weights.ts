@@ -1,6 +1,6 @@
 import type { RequestClass } from '../../core/classes.js';
 
-/** Factor e^5 by which requests of a class owed its guaranteed share outweigh the heaviest of others. */
+/** Factor by which requests of a class that is owed its guaranteed share outweigh the heaviest of others. */
 const FIRST = Math.exp(5);
 /** Maximum debt to a class for the time its requests waited, ns of GPU time. */
 const MOST_OWED_NS = 100e6;
@@ -8,9 +8,9 @@ const MOST_OWED_NS = 100e6;
 /**
  * Current weights of requests by class, and guaranteed shares of GPU time. A class is credited its share of every INFER
  * sent while its requests wait or are in it, and debited its part of the INFER, which the requests of a batch share
- * evenly. While its balance is positive, its requests go first. So as long as some wait that can be in time, it gets at
- * least its share of INFER time. It never owes more than its part of the last INFER: what it got beyond its share,
- * while others left room, is not held against it.
+ * evenly. While its balance is positive, its requests go first. So while some of its requests wait that can be in time,
+ * it gets at least its share of INFER time. It never owes more than its part of the last INFER: use of idle capacity
+ * beyond its share does not count against it.
  */
 export class ClassWeights {
   /** By class; 1 if there is only one. */

@@ -9,7 +9,7 @@ const ANOTHER_COPY = 0.1;
 /** Horizon whose requests count as saved by keeping a model loaded; longer where a LOAD keeps INFERs waiting. */
 const HORIZON_NS = NS_PER_S / 20;
 const ONE_LANE_HORIZON_NS = NS_PER_S;
-/** Value of a request that a cold start cannot serve in time, relative to one that it can. */
+/** Value of a request that would miss its SLO in a cold start, relative to one that would not. */
 const LOST_IF_COLD = 3;
 /** Time before a regular burst from which it counts. */
 const REGULAR_NS = NS_PER_S / 2;
@@ -33,7 +33,7 @@ export class CopyWorth {
     private readonly durations: Durations,
     private readonly waiting: Waiting,
     private readonly demand: DemandForecast,
-    /** By model: above 1 to compensate poor treatment. */
+    /** By model: above 1 to compensate for poor service. */
     private readonly factor: Float64Array,
   ) {
     this.expected = new Float64Array(cluster.models.length);

@@ -7,12 +7,15 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 const NEW = 0.1;
 /** Cap on a measurement, as a multiple of the expectation: stragglers count as no longer than that. */
 const MOST_LONGER = 1.5;
-/** Excess over the profile, relative to another size of the model, that shows a size was not measured for long. */
+/**
+ * Excess over the profile, relative to another size of the model, from which a size counts as not measured for a long
+ * time.
+ */
 const MUCH_LONGER = 1.25;
 
 /**
- * Mean time of each model's INFERs by batch size, and by padded length where known: initially from the profile, then
- * measured, at nominal clock. Means, because lanes are booked with sums of many; the margin covers the error.
+ * Mean time of each model's INFERs by batch size, and by padded length if known: initially from the profile, then
+ * measured, at nominal clock. Means suffice, because lanes are booked with sums of many; the margin covers the error.
  */
 export class Durations {
   /** First row of each model; rows of its batch sizes follow, bucket by bucket. */

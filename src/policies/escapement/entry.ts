@@ -22,7 +22,7 @@ export const escapementEntry: PolicyEntry = {
       min: 0,
       max: 1,
       describe:
-        'share of the overall attainment below which no model is to fall; 0: goodput alone counts, as for other policies',
+        'share of the overall attainment below which no model should fall; 0: goodput alone counts, as for other policies',
     },
     maxBatch: MAX_BATCH,
   },

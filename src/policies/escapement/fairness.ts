@@ -2,39 +2,41 @@
 const FIRST_OUTCOMES = 3;
 const MODEL_OUTCOMES = 16;
 const ALL_OUTCOMES = 1024;
-/** Favor for a model's current shortfall, and increment per answer while it has one: both for a share of 1. */
+/** Favor for a model's current shortfall, and increment per answer while it has one, both for a shortfall of 1. */
 const PER_LACK = 4;
 const STEP = 0.2;
-/** Upper bound of the favour: e^5 is a factor of 148 in value. */
+/** Upper bound of the favor: e^5 is a factor of 148 in value. */
 const MOST = 5;
 
 /**
- * Keeps models from starving. Each model has a favour, which is added to the logarithm of the value of serving it: one
+ * Keeps models from starving. Each model has a favor, which is added to the logarithm of the value of serving it. One
  * part is proportional to the shortfall of the model's attainment from a share of the overall one, so that rare models
- * need not wait; the other grows with every answer while there is a shortfall and decays to zero while there is none.
- * The latter is the multiplier of the constraint "no model below this share", found step by step.
+ * need not wait. The other grows with every answer while there is a shortfall, and decays to zero otherwise: it is the
+ * multiplier of the constraint "no model below this share", found step by step.
  */
 export class Fairness {
-  /** By model: favour, at least 0; and its exponential. */
-  readonly favour: Float64Array;
+  /** By model: favor, at least 0; and its exponential. */
+  readonly favor: Float64Array;
   readonly factor: Float64Array;
   private readonly multiplier: Float64Array;
   private readonly attainment: Float64Array;
   private readonly outcomes: Uint8Array;
   /** Attainment of all requests, by class. */
   private readonly overall: Float64Array;
-  /** By model, if there are several classes: attainment its requests would have at that of their classes. */
+  /**
+   * By model, if there are several classes: attainment that its requests would have at the average of their classes.
+   */
   private readonly reference: Float64Array;
 
   constructor(
     models: number,
-    /** Share of the overall attainment below which no model is to fall. */
+    /** Share of the overall attainment below which no model should fall. */
     private readonly leastShare: number,
     classes = 1,
   ) {
     this.overall = new Float64Array(classes).fill(1);
     this.reference = new Float64Array(models).fill(1);
-    this.favour = new Float64Array(models);
+    this.favor = new Float64Array(models);
     this.factor = new Float64Array(models).fill(1);
     this.multiplier = new Float64Array(models);
     this.attainment = new Float64Array(models).fill(1);
@@ -43,7 +45,7 @@ export class Fairness {
 
   /** Resets the state of a slot whose model changed. */
   forget(model: number): void {
-    this.favour[model] = 0;
+    this.favor[model] = 0;
     this.factor[model] = 1;
     this.multiplier[model] = 0;
     this.attainment[model] = 1;
@@ -61,12 +63,12 @@ export class Fairness {
     const own = this.attainment[model] + (value - this.attainment[model]) / outcomes;
     this.attainment[model] = own;
     const lack = this.leastShare - own / this.referenceOf(model, overall, outcomes);
-    if (lack <= 0 && this.favour[model] === 0) return;
+    if (lack <= 0 && this.favor[model] === 0) return;
     const multiplier = Math.min(MOST, Math.max(0, this.multiplier[model] + STEP * lack));
-    const favour = Math.min(MOST, multiplier + PER_LACK * Math.max(0, lack));
+    const favor = Math.min(MOST, multiplier + PER_LACK * Math.max(0, lack));
     this.multiplier[model] = multiplier;
-    this.favour[model] = favour;
-    this.factor[model] = Math.exp(favour);
+    this.favor[model] = favor;
+    this.factor[model] = Math.exp(favor);
   }
 
   /** Attainment that a model is compared with: that of all requests or, with weights, that of the same classes. */

@@ -30,8 +30,8 @@ export class Fill {
   }
 
   /**
-   * Value of `fill` such requests: the time they would take in batches of their own length, relative to a request as
-   * long as the batch. So a batch grows for them only if that saves time.
+   * Value of `fill` such requests: the time that they would take in batches of their own length, relative to a request
+   * as long as the batch. So a batch grows for them only if that saves time.
    */
   worth(model: number, bucket: number, fill: number, endNs: number): number {
     const { waiting, durations } = this;

@@ -12,9 +12,9 @@ class Plan {
 }
 
 /**
- * The policy's expectation of one lane: the actions sent there without a result, each with its expected time, and so
- * the time at which the lane should be free. Unlike the controller's timeline it has no built-in caution: its errors
- * are measured and turned into margins.
+ * The policy's forecast of one lane: the actions sent there without a result, each with its expected time, and so the
+ * time at which the lane should be free. Unlike the controller's timeline, it has no built-in margin: its errors are
+ * measured and turned into margins.
  */
 export class LaneForecast {
   length = 0;

@@ -10,8 +10,8 @@ const NEVER = Number.POSITIVE_INFINITY;
 const REST_NS = NS_PER_MS;
 
 /**
- * GPUs that may be sent an INFER, because their lane should be free within schedule_ahead; those with changes are worth
- * a look.
+ * GPUs that may be sent an INFER, because their lane should be free within schedule_ahead. Only those with changes are
+ * looked at.
  */
 export class OpenLanes {
   /** GPUs by state: may be sent an INFER; worth a look. */
@@ -78,7 +78,7 @@ export class OpenLanes {
     this.update(gpu, nowNs);
   }
 
-  /** Rests a GPU that refused at once: its clock may be ahead, and it would refuse again. */
+  /** Pauses a GPU that refused at once: its clock may be ahead, and it would refuse again. */
   rest(gpu: number, nowNs: number): void {
     this.open.delete(gpu);
     this.opening.set(gpu, nowNs + REST_NS);

@@ -8,7 +8,7 @@ import type { Waiting } from './waiting.js';
 /** Wait after which a request precedes any that is only expected. */
 const OVERDUE_NS = NS_PER_S;
 
-/** Models with requests that have waited for long, as only those with a long SLO can. */
+/** Models with requests that have waited for a long time, which requires a long SLO. */
 export class Overdue {
   constructor(
     private readonly cluster: Cluster,

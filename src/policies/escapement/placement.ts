@@ -10,12 +10,15 @@ import type { Waiting } from './waiting.js';
 
 /** Minimum ratio of a LOAD's value to that of what it evicts. */
 const HYSTERESIS = 1.1;
-/** Minimum ratio for a copy expected to save fewer than `RARE_WORTH` requests: it may evict spare copies, hardly else. */
+/**
+ * Minimum ratio for a copy expected to save fewer than `RARE_WORTH` requests, which in practice evicts only spare
+ * copies.
+ */
 const RARE_HYSTERESIS = 5;
 const RARE_WORTH = 0.1;
-/** Share of the time left that a model's queue may take on its copies before another copy is tried. */
+/** Share of its remaining time that a model's queue may take on its copies before another copy is tried. */
 const CROWDED = 0.5;
-/** Interval of full passes without other cause, and after a pass that led to nothing. */
+/** Interval of full passes without other cause, and after a pass without a LOAD. */
 const PASS_NS = 20 * NS_PER_MS;
 const IDLE_PASS_NS = 200 * NS_PER_MS;
 /** Number of models ranked in addition to the number of GPUs, because a GPU may hold some of them. */
@@ -25,7 +28,7 @@ const MORE_RANKED = 16;
  * Placement of models on GPUs. A GPU without a LOAD in progress loads the model with the highest value per LOAD time,
  * and only if that exceeds the value of what it evicts, to avoid thrashing. Models that have waiting requests and no
  * copy, or too few for their queue, are considered whenever anything changes, all others at intervals. Requests that
- * have waited for long take precedence over expected ones.
+ * have waited for a long time take precedence over expected ones.
  */
 export class Placement {
   private nextPassNs = 0;
@@ -78,7 +81,7 @@ export class Placement {
 
   inferEnded({ gpu, beginNs, endNs }: Action): void {
     this.busyness.ran(gpu, beginNs, endNs);
-    // Models that it protected from eviction may go now.
+    // Models that it protected from eviction may be evicted now.
     this.urged = true;
   }
 
@@ -185,7 +188,7 @@ export class Placement {
     }
   }
 
-  /** Lets models with long-waiting requests replace those without waiting ones, whatever is expected of these. */
+  /** Lets models with long-waiting requests replace models without waiting requests, whatever their expected demand. */
   private loadOverdue(nowNs: number): void {
     const { missing, overdue, cluster } = this;
     for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {

@@ -20,7 +20,7 @@ interface EscapementOptions {
   /** Distance into the future for which lanes are booked; null: tuned at run time. */
   readonly scheduleAheadNs: number | null;
   readonly maxBatch: number;
-  /** Share of the overall attainment below which no model is to fall; 0: only goodput counts. */
+  /** Share of the overall attainment below which no model should fall; 0: only goodput counts. */
   readonly fairness: number;
 }
 
@@ -28,7 +28,7 @@ interface EscapementOptions {
  * This project's own scheduler. A lane that may be booked gets the batch with the highest slack-discounted density
  * (`Chooser`); models are placed by the value of their copies (`Placement`); requests that can't be served are refused
  * at once, and those that missed their window are retried; booking distance and margin are measured (`SelfTuning`).
- * On request no model is left far behind the others (`Fairness`).
+ * Optionally, no model falls far behind the others (`Fairness`).
  */
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
@@ -64,7 +64,7 @@ export class EscapementPolicy implements Policy {
     this.weights = new ClassWeights(this.classes.list);
     this.waiting = new Waiting(cluster, this.durations, this.weights);
     this.fairness = new Fairness(cluster.models.length, options.fairness, this.weights.count);
-    this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favour);
+    this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favor);
     const demand = new DemandForecast(cluster.models.length);
     this.copyWorth = new CopyWorth(cluster, this.durations, this.waiting, demand, this.fairness.factor);
     this.placement = new Placement(
@@ -179,7 +179,7 @@ export class EscapementPolicy implements Policy {
 
   schedule(nowNs: number): void {
     const { lanes } = this;
-    // First, because a LOAD on a single-lane GPU closes the lane.
+    // Comes first, because a LOAD on a single-lane GPU closes the lane.
     this.placement.schedule(nowNs);
     for (let left = lanes.advance(nowNs); left > 0; left--) {
       const gpu = lanes.next();
@@ -202,7 +202,7 @@ export class EscapementPolicy implements Policy {
     return this.waiting.countBefore(model, this.classes.of(slot), deadlineNs, this.bucketOf(slot));
   }
 
-  /** Bucket of the request's input, as far as the policy knows lengths. */
+  /** Bucket of the request's input if the policy knows lengths. */
   private bucketOf(slot: number): number {
     return this.cluster.rows.known(this.requests.model[slot], this.requests.bucket[slot]);
   }
@@ -236,7 +236,7 @@ export class EscapementPolicy implements Policy {
     const forecast = this.forecasts[gpu];
     const { resultNs } = tuning;
     const freeNs = forecast.freeNs(nowNs, resultNs);
-    // An overdue action may take longer still: it is unknown when the lane will be free.
+    // It is unknown when an overdue action will free the lane.
     const { scheduleAheadNs } = tuning.tuned;
     if (forecast.length > 0 && nowNs - resultNs > forecast.headEndNs + scheduleAheadNs) return false;
     if (!this.choose(gpu, freeNs, nowNs)) return false;

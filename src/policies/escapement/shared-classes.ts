@@ -6,8 +6,8 @@ import type { RequestTable } from '../../core/request.js';
 const ABOVE_SHARE_WEIGHT = 0.3;
 
 /**
- * The declared classes and, where shares go first, a second copy of each for requests of tenants above their shares:
- * none of those weighs as much as any of the first, so shares take precedence over weights.
+ * The declared classes and, if shares go first, a second copy of each for requests of tenants above their shares. All
+ * second copies weigh less than any first one, so shares take precedence over weights.
  */
 export class SharedClasses {
   readonly list: readonly RequestClass[];

@@ -31,7 +31,7 @@ export class Waiting {
    */
   readonly headNs: Float64Array;
   readonly longestRow: Int32Array;
-  /** Time that a single GPU needs for everything that waits, in the largest batches. */
+  /** Time that a single GPU needs for all waiting requests, in the largest batches. */
   backlogNs = 0;
   /** By model: SLO of its requests; 0 before the first, NaN if they differ. */
   readonly sloNs: Float64Array;
@@ -172,7 +172,7 @@ export class Waiting {
     const { queues, classes, weights } = this;
     const first = model * classes;
     const own = this.queue(model, bucket, requestClass).countBefore(deadlineNs);
-    // A request of a class owed its share precedes heavier ones, too.
+    // A request of a class that is owed its share precedes heavier ones, too.
     if (classes === 1 || weights.isGuaranteed[requestClass] === 1) return own;
     const weight = weights.declared(requestClass);
     let before = own;

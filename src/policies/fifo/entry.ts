@@ -5,8 +5,8 @@ import { FifoPolicy } from './policy.js';
 
 export const fifoEntry: PolicyEntry = {
   kind: 'fifo',
-  summary: 'per-model queues, a batch goes when full or after a maximum delay; knows no SLOs',
-  onKinds: 'the rule knows no times: whichever GPU is free takes the next batch, however slow it is',
+  summary: 'per-model queues; a batch goes when full or after a maximum delay; ignores SLOs',
+  onKinds: 'the rule ignores times: any free GPU takes the next batch, however slow it is',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,

@@ -27,7 +27,10 @@ interface Part {
   readonly ratePerNs: number;
   readonly batch: number;
   readonly dutyNs: number;
-  /** Share of a GPU that it needs in order to be in time, and the share it uses: less, if it is slow. */
+  /**
+   * Share of a GPU that it needs to be in time, and the share that it uses, which is less for a session with a low
+   * rate.
+   */
   readonly occupancy: number;
   readonly usage: number;
 }

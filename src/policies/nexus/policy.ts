@@ -227,7 +227,7 @@ class Cycle {
 
   /** Returns the next turn; there must be one. */
   advance(): Turn {
-    // Only now, so that a session that joins at the end of a round precedes those that had their turns.
+    // Wraps around only now, so that a session that joins at the end of a round precedes those that had their turns.
     if (this.next === this.turns.length) this.next = 0;
     return this.turns[this.next++];
   }

@@ -5,9 +5,9 @@ import { ShepherdPolicy } from './policy.js';
 
 export const shepherdEntry: PolicyEntry = {
   kind: 'shepherd',
-  summary: 'groups of GPUs; the batch that meets the most deadlines goes, and may replace a running one',
+  summary: 'groups of GPUs; the batch that meets the most deadlines runs, and may replace a running one',
   onKinds:
-    'the paper has equal GPUs; here groups are of equal numbers of GPUs of any kind, with room for what fits into the first, and each batch counts with the times of its GPU',
+    'the paper has equal GPUs; here groups have equal numbers of GPUs of any kind, with the memory of the first, and each batch uses the times of its GPU',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,

@@ -73,7 +73,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
     const lastStartNs = this.cluster.latestStartNs(model, deadlineNs, nowNs);
     if (isNew) this.plan.arrived(model);
-    // A request accepted before times out.
+    // A request accepted earlier times out.
     if (lastStartNs < nowNs && isNew) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
     this.waiting.add(model);
@@ -201,7 +201,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     this.noteTaken(model);
   }
 
-  /** Offers a batch that no free GPU took as a replacement to the first GPU for which it is worth it. */
+  /** Offers a batch that no free GPU took to the first GPU whose running batch is worth replacing. */
   private contend(model: number, nowNs: number): void {
     const { running, cluster, preemption } = this;
     const queue = this.queues[model];
@@ -216,7 +216,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
       if (most < preemption * loss || queue.length < (preemption - 1) * loss) continue;
       if (!cluster.up.has(gpu) || !running.canStop(gpu, nowNs) || !this.serves(gpu, model)) continue;
       const count = this.candidate.countWith(running, { gpu, model, queue, sizes, startNs });
-      // Strictly more in any case: two batches of one size would replace each other for ever.
+      // Always strictly more, since two batches of equal size would replace each other for ever.
       if (count <= loss || count < preemption * loss) continue;
       running.stopping(gpu, nowNs);
       this.dispatch.abort(gpu, nowNs);

@@ -75,7 +75,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     if (requests.dueNs[slot] === 0) this.rates.arrived(model, nowNs);
     const lastStartNs = this.cluster.latestStartNs(model, deadlineNs - this.marginNs, nowNs) + this.marginNs;
-    // A request accepted before times out.
+    // A request accepted earlier times out.
     if (lastStartNs - this.marginNs < nowNs && requests.dueNs[slot] === 0) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
     // A ready candidate stays ready: it can only become larger or more urgent.

@@ -13,15 +13,15 @@ function chooserOf(specs: readonly ModelSpec[] = models(2), gpus = 1) {
     0,
     specs.map((_, m) => m),
   );
-  const favour = new Float64Array(specs.length);
-  const chooser = new Chooser(books.cluster, books.requests, books.durations, books.waiting, favour);
+  const favor = new Float64Array(specs.length);
+  const chooser = new Chooser(books.cluster, books.requests, books.durations, books.waiting, favor);
   /** What a lane that is free at `startMs` is given: model, batch size, requests from … to. */
   const choice = (startMs = 0, afterMs = 0, gpu = 0) => {
     if (!chooser.choose(gpu, startMs * MS, afterMs * MS)) return null;
     const { model, batchIndex, from, count } = chooser;
     return { model, size: specs[model].batchSizes[batchIndex], from, to: from + count };
   };
-  return { books, favour, choice };
+  return { books, favor, choice };
 }
 
 describe('which batch is run', () => {
@@ -106,14 +106,14 @@ describe('which batch is run', () => {
     expect(mixed.choice()).toMatchObject({ model: 1, to: 3 });
   });
 
-  it('is that of a model which was treated badly, if it needs so much favour', () => {
-    const { books, favour, choice } = chooserOf();
+  it('is that of a model which was treated badly, if it needs so much favor', () => {
+    const { books, favor, choice } = chooserOf();
     books.wait(0, 10);
     books.wait(1, 13);
     // W = 3 + 3 + 4 ms: 3 ms more of slack is worth 0.3.
-    favour[1] = 0.29;
+    favor[1] = 0.29;
     expect(choice()).toMatchObject({ model: 0 });
-    favour[1] = 0.31;
+    favor[1] = 0.31;
     expect(choice()).toMatchObject({ model: 1 });
   });
 
@@ -159,17 +159,17 @@ describe('among many models', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('is the best of all there are: seed %i', (seed) => {
     const random = seedrandom(String(seed));
     const below = (limit: number) => Math.floor(random() * limit);
-    const { books, favour, choice } = chooserOf(models(12));
+    const { books, favor, choice } = chooserOf(models(12));
     for (let round = 0; round < 100; round++) {
       // Sizes are measured for themselves, so that a larger one may be thought to be faster.
       const measured = [0, below(12), below(3), (1 + below(16)) * MS, 1] as const;
       for (let i = 0; i < 12; i++) books.durations.measured(...measured);
-      favour[below(12)] = random() < 0.5 ? 0 : random();
+      favor[below(12)] = random() < 0.5 ? 0 : random();
       const sloMs = random() < 0.9 ? 100 : 300;
       const deadlinesMs = Array.from({ length: 1 + below(6) }, () => 2 + round + below(30));
       books.waitWith(sloMs, below(12), ...deadlinesMs);
       const chosen = choice(round, 1);
-      const [best, ...others] = scoresOf(books, favour, round * MS, MS);
+      const [best, ...others] = scoresOf(books, favor, round * MS, MS);
       expect(chosen).toEqual(best?.batch ?? null);
       expect(others.every(({ score }) => score <= (best?.score ?? 0))).toBe(true);
       if (chosen !== null) books.waiting.take(chosen.model, chosen.from, chosen.to - chosen.from, BATCH);
@@ -182,11 +182,11 @@ const BATCH = new Int32Array(8);
 /** Every batch that could be run, by the formula, the best first: W is what waits, and half of 8 ms. */
 function scoresOf(
   { waiting, durations, requests }: Books,
-  favour: Float64Array,
+  favor: Float64Array,
   startNs: number,
   afterNs: number,
 ) {
-  const queues = Array.from(favour, (_, model) => {
+  const queues = Array.from(favor, (_, model) => {
     const queue = waiting.queue(model, 0);
     return Array.from({ length: queue.length }, (_, i) => requestAt(requests, queue.slotAt(i)));
   });
@@ -208,7 +208,7 @@ function scoresOf(
         1,
       );
       const density = Math.log(worth) - Math.log(timeNs(model, size));
-      const score = density - (first.deadlineNs - endNs) * perSlack + (favour[model] as number);
+      const score = density - (first.deadlineNs - endNs) * perSlack + (favor[model] as number);
       const from = queue.length - inTime.length;
       return [{ score, batch: { model, size, from, to: from + 1 + rest.length } }];
     }),
