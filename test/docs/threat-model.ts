@@ -218,9 +218,9 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['idle between two requests of a connection', 'frontend/limits.ts', 'IDLE_TIMEOUT_MS'],
   ['decoding or encoding one body', 'frontend/limits.ts', 'CODEC_TIMEOUT_MS'],
   ['bodies waiting to be decoded, per thread', 'frontend/limits.ts', 'MOST_CODEC_QUEUE'],
-  ['requests of an HTTP connection under way', 'frontend/limits.ts', 'MOST_PIPELINED'],
-  ['calls of a gRPC connection under way', 'frontend/grpc-frontend.ts', 'MOST_STREAMS'],
-  ['requests of a gRPC stream under way', 'frontend/grpc/infer.ts', 'MOST_UNDER_WAY'],
+  ['requests in flight per HTTP connection', 'frontend/limits.ts', 'MOST_PIPELINED'],
+  ['calls in flight per gRPC connection', 'frontend/grpc-frontend.ts', 'MOST_STREAMS'],
+  ['requests in flight per gRPC stream', 'frontend/grpc/infer.ts', 'MOST_UNDER_WAY'],
   [
     'streams that watch the health, per thread; half of them per address',
     'frontend/limits.ts',
