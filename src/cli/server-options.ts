@@ -49,7 +49,7 @@ export const machineFlags = group('Models and GPUs', {
   measure: choiceOr(
     MEASURES,
     'quick',
-    'How a model without a profile is measured before it is served: none: the fewest runs; quick: 0.15 s, refined while the server is idle; full: until figures are stable, up to 3 s',
+    'First measurement of models without a profile: none: fewest runs; quick: 0.15 s, refined when idle; full: until stable, up to 3 s',
   ),
   device: textOr(
     'cpu',
@@ -71,7 +71,7 @@ export const deploymentFlags = group('Models and GPUs', {
   'model-control': choiceOr(
     MODEL_CONTROLS,
     'all',
-    'Models that run: all, and clients may load and unload; none: the same, but clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds at any time',
+    'Models that run: all, and clients may load and unload; none: all, and clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds',
   ),
   'load-model': list('With --model-control explicit: load this model at the start; *: every one'),
   'poll-interval': duration('With --model-control poll: polling interval', '15s'),
@@ -139,7 +139,7 @@ export const serverFlags = {
     'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
     frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
     'max-inflight': size(
-      'Most memory for bodies and answers in flight, over all clients',
+      'Most memory for bodies and answers in flight',
       '1GiB, or a quarter of the memory if that is less',
     ),
     'max-connections': wholeOr(
@@ -150,19 +150,16 @@ export const serverFlags = {
     'max-client-requests': wholeOrOff(
       1,
       DEFAULT_CLIENT_REQUESTS,
-      'Most requests in flight per client address; off: no limit, for a server behind a proxy',
+      'Most requests in flight per address; off: no limit',
     ),
-    cors: text('Let web pages of this origin use HTTP; *: of any'),
-    ui: toggle('Show the live state on a web page: /ui/ of --metrics-port'),
-    'drain-notice': durationOr(
-      '0s',
-      'On SIGTERM, how long to keep serving while reporting not ready, so that load balancers stop sending',
-    ),
+    cors: text('Let pages of this origin use HTTP; *: any'),
+    ui: toggle('Web page at /ui/ of --metrics-port'),
+    'drain-notice': durationOr('0s', 'On SIGTERM, keep serving for this long while reporting not ready'),
     drain: durationOr('30s', 'After that, how long requests may take to finish'),
   }),
   ...group('Log', {
     journal: journalFlag,
-    'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep, oldest deleted first; off: keep all'),
+    'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep; off: keep all'),
     otlp: optional(collectorOf)(
       'Send spans of requests to this OpenTelemetry collector, e.g. http://127.0.0.1:4318',
     ),
