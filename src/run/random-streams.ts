@@ -1,4 +1,5 @@
 import type { Experiment } from '../config/experiment.js';
+import { targetNames } from '../config/pipelines.js';
 import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec, WorkloadSpec } from '../workload/spec.js';
 
@@ -26,15 +27,12 @@ export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolea
         ? workload.thinkNs > 1
         : isByMinute(workload) || ['poisson', 'gamma', 'on-off', 'ramp'].includes(workload.kind),
     ),
-  models: ({ workloads, models }) =>
+  models: ({ workloads, models, pipelines }) =>
     workloads.some(
       (workload) =>
         'popularity' in workload &&
         workload.popularity !== undefined &&
-        selectModels(
-          models.map(({ name }) => name),
-          workload.models,
-        ).length > 1,
+        selectModels(targetNames(models, pipelines), workload.models).length > 1,
     ),
   copies: ({ workloads }) =>
     workloads.some(
@@ -42,6 +40,10 @@ export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolea
         ['arrivals', 'azure-2021', 'azure-llm'].includes(workload.kind) &&
         'scale' in workload &&
         (workload.scale ?? 1) !== 1,
+    ),
+  pipelines: ({ pipelines }) =>
+    pipelines.some(({ steps }) =>
+      steps.some(({ fanOut, probability }) => fanOut.kind !== 'constant' || probability < 1),
     ),
   boost: ({ workloads }) => workloads.some(({ boost }) => boost !== undefined),
   lengths: ({ workloads }) => workloads.some(({ length }) => length !== undefined && isDrawn(length)),

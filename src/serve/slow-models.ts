@@ -1,5 +1,6 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
+import { targetNames } from '../config/pipelines.js';
 import { formatDuration } from '../config/units-text.js';
 import { TIMELINE_FUTURE_NS } from '../core/timeline.js';
 import { selectModels } from '../workload/select-models.js';
@@ -38,12 +39,12 @@ export function slowModelsWarning(models: readonly TimedModel[]): string | null 
 }
 
 /** Models of an experiment with the shortest SLO that its workload has for each. */
-export function timedModels({ models, workloads, sloNs }: Experiment): TimedModel[] {
-  const names = models.map(({ name }) => name);
+export function timedModels({ models, pipelines, workloads, sloNs }: Experiment): TimedModel[] {
+  const names = targetNames(models, pipelines);
   const shortestNs = models.map(() => Number.POSITIVE_INFINITY);
   for (const workload of workloads) {
     for (const m of selectModels(names, workload.models))
-      shortestNs[m] = Math.min(shortestNs[m], workload.sloNs ?? sloNs);
+      if (m < models.length) shortestNs[m] = Math.min(shortestNs[m], workload.sloNs ?? sloNs);
   }
   return models.map(({ name, execNs }, m) => ({ name, execNs: execNs[0], sloNs: shortestNs[m] }));
 }

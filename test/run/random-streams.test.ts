@@ -18,6 +18,12 @@ function workload(text: string): string {
   return BASE.replace(/^workload:.*$/m, `workload: { ${text} }`);
 }
 
+/** A pipeline of one step. */
+function pipeline(more: string): string {
+  const steady = workload('kind: fixed, rate: 50/s, duration: 1s');
+  return `${steady}pipelines: { name: p, steps: [{ model: "0", ${more} }] }\n`;
+}
+
 async function digests(text: string, overrides: readonly string[]) {
   const runs = [1, 2, 3].map(async (seed) => {
     const experiment = await load(text, [...overrides, `seed=${seed}`], files);
@@ -35,6 +41,7 @@ describe('a run that no seed changes', () => {
     ['a changing clock', REPLAY, 'cluster.gpuClock=[{at: 200ms, factor: 0.5}]'],
     ['a file of 2021', workload('kind: azure-2021, path: 2021.csv')],
     ['tokens of one model', workload('kind: azure-llm, path: llm.csv, models: ["0"]')],
+    ['a pipeline that always does the same', pipeline('fanOut: 2')],
     ['a fixed rate on one model', workload('kind: fixed, rate: 50/s, duration: 1s, models: ["0"]')],
   ];
   it.each(same)(
@@ -65,6 +72,8 @@ describe('a run that no seed changes', () => {
     ['copies', REPLAY, 'workload.scale=0.5'],
     ['copies', REPLAY, 'workload.scale=2'],
     ['copies', REPLAY, 'traffic.factor=2'],
+    ['pipelines', pipeline('fanOut: { kind: uniform, to: 3 }')],
+    ['pipelines', pipeline('probability: 50%')],
     ['boost', REPLAY, 'traffic.models={"*": 2}'],
     ['arrivals', BASE, 'workload.duration=1s'],
     ['arrivals', workload('kind: gamma, rate: 50/s, cv: 2, duration: 1s, models: ["0"]')],
