@@ -33,7 +33,15 @@ export async function openSubject(
   const { settings, originOf } = loaded;
   const machine = await completeMachine(
     {
-      ...{ repository, device, adapter, gpus, 'page-size': PAGE_BYTES, copies: 1, 'time-scale': 1 },
+      ...{
+        repository: repository === undefined ? [] : [repository],
+        device,
+        adapter,
+        gpus,
+        'page-size': PAGE_BYTES,
+        copies: 1,
+        'time-scale': 1,
+      },
       ...{ 'cache-dir': undefined, memory: undefined, measure: 'full' },
     },
     settings.runtime,

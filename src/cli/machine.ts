@@ -31,23 +31,23 @@ export async function machineOptions(
   const machine = await machineWithoutModels(args, runtime);
   const { pageBytes } = machine;
   const [device] = machine.devices;
-  if (device.kind === 'simulated' && args.repository === undefined) {
+  if (device.kind === 'simulated' && args.repository.length === 0) {
     const { simulatedModels } = await import('../serve/simulated-models.js');
     const models = simulatedModels(await profilesOf(args), args.copies, pageBytes, device.timeScale);
     return { ...machine, models };
   }
-  const dir = repositoryOf(args);
+  const dirs = repositoriesOf(args);
   const { precision } = runtime;
   if (needs !== 'nothing') {
-    const { noModels, scanRepository } = await import('../live/models/scan.js');
-    const { versions, problems } = scanRepository(dir, precision);
-    if (needs === 'model' && versions.length === 0 && problems.length === 0) throw noModels(dir);
+    const { noModels, scanRepositories } = await import('../live/models/scan.js');
+    const { versions, problems } = scanRepositories(dirs, precision);
+    if (needs === 'model' && versions.length === 0 && problems.length === 0) throw noModels(dirs[0]);
   }
   const { RepositorySource } = await import('../serve/repository-source.js');
   const cacheDir = args['cache-dir'] ?? null;
   const repository = (ort: OrtDeviceSpec) =>
     new RepositorySource(
-      { dir, precision, options: { device: ort, pageBytes, cacheDir, measure: args.measure } },
+      { dirs, precision, options: { device: ort, pageBytes, cacheDir, measure: args.measure } },
       say,
     );
   if (device.kind !== 'simulated') return { ...machine, models: [], source: repository(device) };
@@ -66,7 +66,7 @@ export async function workerMachine(
   const machine = await machineOptions(args, runtime, say, 'repository');
   if (machine.source === undefined) return machine;
   const { ReportedSource } = await import('../serve/reported-source.js');
-  return { ...machine, source: new ReportedSource(machine.source, repositoryOf(args), say) };
+  return { ...machine, source: new ReportedSource(machine.source, args.repository, say) };
 }
 
 /** Machine with all models from the start: they are prepared now, and measured if necessary. */
@@ -76,18 +76,18 @@ export async function completeMachine(
   say: (what: string) => void,
 ): Promise<MachineOptions> {
   if (args.device.startsWith(SIMULATED))
-    return machineOptions({ ...args, repository: undefined }, runtime, say, 'model');
+    return machineOptions({ ...args, repository: [] }, runtime, say, 'model');
   const machine = await machineWithoutModels(args, runtime);
   const [device] = machine.devices as OrtDeviceSpec[];
   const { repositoryModels } = await import('../serve/repository-models.js');
   const options = { precision: runtime.precision, cacheDir: args['cache-dir'] ?? null };
-  const models = await repositoryModels(repositoryOf(args), device, machine.pageBytes, say, options);
+  const models = await repositoryModels(repositoriesOf(args)[0], device, machine.pageBytes, say, options);
   return { ...machine, models };
 }
 
 /** Models to run, and how they are chosen. Throws `E_USAGE` for flags that only another `--model-control` accepts. */
 export function deploymentOptions(
-  args: DeploymentArgs & { readonly repository?: string | undefined },
+  args: DeploymentArgs & { readonly repository?: readonly string[] },
 ): DeploymentOptions {
   const { 'model-control': control, 'load-model': names, 'poll-interval': pollNs = null } = args;
   if (names.length > 0 && control !== 'explicit') {
@@ -97,7 +97,7 @@ export function deploymentOptions(
   if (pollNs !== null && control !== 'poll')
     throw usageError('--poll-interval has an effect only with --model-control poll');
   return {
-    ...{ dir: args.repository ?? '', control, names, idleNs: args['idle-unload'], isStrict: args.strict },
+    ...{ dirs: args.repository ?? [], control, names, idleNs: args['idle-unload'], isStrict: args.strict },
     pollNs: pollNs ?? ALL_MODELS.pollNs,
   };
 }
@@ -139,7 +139,7 @@ function profilesOf({ device }: MachineArgs): Promise<Profile[]> {
   return Promise.all(paths.map((path) => readProfile(path, ON_DISK)));
 }
 
-function repositoryOf({ repository }: MachineArgs): string {
-  if (repository !== undefined) return repository;
+function repositoriesOf({ repository }: MachineArgs): readonly string[] {
+  if (repository.length > 0) return repository;
   throw usageError('--repository FOLDER is required, unless with --device simulated:PROFILE');
 }

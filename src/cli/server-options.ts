@@ -44,7 +44,7 @@ export const cacheFlags = group('Models and GPUs', {
 
 /** Flags of every process with GPUs of its own: `serve` and `worker`. */
 export const machineFlags = group('Models and GPUs', {
-  repository: text('Models to serve, as NAME/VERSION/model.onnx'),
+  repository: list('Models to serve, as NAME/VERSION/model.onnx'),
   ...cacheFlags,
   measure: choiceOr(
     MEASURES,

@@ -11,8 +11,8 @@ export const MEASURES = ['none', 'quick', 'full'] as const;
 export type Measure = (typeof MEASURES)[number];
 
 export interface DeploymentOptions {
-  /** Repository of this process, which paths are relative to. Empty: it has none. */
-  readonly dir: string;
+  /** Repositories of this process, which paths are relative to. */
+  readonly dirs: readonly string[];
   /**
    * `all`, `none`: every model at the start; `explicit`: those of `names`; `poll`: the current contents of the
    * repository.
@@ -30,7 +30,7 @@ export interface DeploymentOptions {
 
 /** Every model, and clients may load and unload. */
 export const ALL_MODELS: DeploymentOptions = {
-  dir: '',
+  dirs: [],
   control: 'all',
   names: [],
   pollNs: 15 * NS_PER_S,

@@ -234,7 +234,7 @@ export class ModelService implements WatchedService {
 
   /** Waits while no worker is up. With `poll` the repository itself may appear later, as a mounted folder does. */
   private async firstSurvey(): Promise<Survey> {
-    const { control, isStrict, pollNs, dir } = this.options;
+    const { control, isStrict, pollNs } = this.options;
     for (;;) {
       try {
         return await this.survey();
@@ -245,7 +245,7 @@ export class ModelService implements WatchedService {
         }
         if (control !== 'poll' || isStrict) throw error;
         this.complain(error as Error);
-        this.lacks = clientReason(error as Error, dir);
+        this.lacks = this.reasonOf(error as Error);
         this.replace();
         await new Promise<void>((resolve) => this.time.after(pollNs / NS_PER_MS, resolve).unref());
       }
@@ -615,7 +615,7 @@ export class ModelService implements WatchedService {
   }
 
   private reasonOf(error: Error): string {
-    return clientReason(error, this.options.dir);
+    return clientReason(error, this.options.dirs);
   }
 
   /** Repeats work; skips turns while the previous one still runs. */

@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads';
 import { invariant } from '../base/invariant.js';
 import type { ModelList, ModelProblem } from '../live/model-list.js';
 import type { Precision } from '../live/models/precision.js';
-import { findVersion, scanNamed, scanRepository } from '../live/models/scan.js';
+import { findVersion, repositoryWith, scanNamed, scanRepositories } from '../live/models/scan.js';
 import { readVersions } from '../live/models/stand-ins.js';
 import { endRuntimeCalls, TooLong } from '../live/ort/runtime-call.js';
 import { type RuntimeProblem, runtimeProblem } from '../live/ort/runtime-problem.js';
@@ -19,7 +19,7 @@ import {
 } from './prepare-model.js';
 
 export interface Repository {
-  readonly dir: string;
+  readonly dirs: readonly string[];
   readonly precision: Precision;
   readonly options: PrepareOptions;
 }
@@ -76,7 +76,8 @@ function resultOf(task: PreparerTask): Promise<PlainList | PreparedModel> {
   return task.kind === 'prepare' ? prepared(task) : listed(task, task.name);
 }
 
-async function prepared({ dir, precision, options, name, version }: PrepareTask): Promise<PreparedModel> {
+async function prepared({ dirs, precision, options, name, version }: PrepareTask): Promise<PreparedModel> {
+  const dir = repositoryWith(dirs, name);
   const onnxPath = findVersion(dir, name, version, precision);
   const say = (what: string) => reply({ kind: 'say', what });
   const modelDir = join(dir, name);
@@ -85,8 +86,9 @@ async function prepared({ dir, precision, options, name, version }: PrepareTask)
   return model;
 }
 
-async function listed({ dir, precision, options }: Repository, named: string | null): Promise<PlainList> {
-  const scan = named === null ? scanRepository(dir, precision) : scanNamed(dir, named, precision);
+async function listed({ dirs, precision, options }: Repository, named: string | null): Promise<PlainList> {
+  const dir = named === null ? '' : repositoryWith(dirs, named);
+  const scan = named === null ? scanRepositories(dirs, precision) : scanNamed(dir, named, precision);
   const { skipped, notes } = scan;
   const problems = scan.problems.map((one) => ({ ...one, error: plain(one.error) }));
   if (named === null) {

@@ -7,15 +7,15 @@ import { clientReason } from './client-reason.js';
 export class ReportedSource implements ModelSource {
   constructor(
     private readonly source: ModelSource,
-    /** Repository of the worker; empty: none. */
-    private readonly dir: string,
+    /** Repositories of the worker. */
+    private readonly dirs: readonly string[],
     private readonly say: (what: string) => void,
   ) {}
 
   async list(name: string | null): Promise<ModelList> {
     const list = await this.source.list(name).catch((error: Error) => this.fail('the repository', error));
     const problems = list.problems.map((one) => {
-      const error = new EscapementError(one.error.code, clientReason(one.error, this.dir));
+      const error = new EscapementError(one.error.code, clientReason(one.error, this.dirs));
       return { ...one, error };
     });
     return { ...list, problems };
@@ -32,6 +32,6 @@ export class ReportedSource implements ModelSource {
 
   private fail(what: string, error: Error): never {
     this.say(`${what} cannot be used: ${error.message}`);
-    throw new Error(clientReason(error, this.dir));
+    throw new Error(clientReason(error, this.dirs));
   }
 }

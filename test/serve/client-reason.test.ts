@@ -32,5 +32,5 @@ it.each([
     'sizes [2/3] of 1/2, a ratio of 3 / 4, https://x.example/y',
   ],
 ])('in %s, %s becomes a reason without whole paths', (repository, error, reason) => {
-  expect(clientReason(error, repository)).toBe(reason);
+  expect(clientReason(error, [repository])).toBe(reason);
 });

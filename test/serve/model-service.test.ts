@@ -86,7 +86,7 @@ function put(dir: string, name: string, version: number, weight: number): void {
 function open(dir: string, options: Partial<DeploymentOptions> = {}) {
   const said: string[] = [];
   const prepare = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, measure: 'none' as const };
-  const source = new RepositorySource({ dir, precision: 'fp32', options: prepare }, (what) =>
+  const source = new RepositorySource({ dirs: [dir], precision: 'fp32', options: prepare }, (what) =>
     said.push(what),
   );
   const host = new FakeHost(dir, source);
@@ -100,7 +100,12 @@ function open(dir: string, options: Partial<DeploymentOptions> = {}) {
     if (what === 'unloaded') unloaded.push(`${model}/${version}: ${why}`);
   };
   const events = { info, warn };
-  const service = new ModelService({ ...ALL_MODELS, dir, ...options }, events, new ModelLabels(), host.nowNs);
+  const service = new ModelService(
+    { ...ALL_MODELS, dirs: [dir], ...options },
+    events,
+    new ModelLabels(),
+    host.nowNs,
+  );
   service.attach(host, host, { read: () => [], listed: () => {} });
   onTestFinished(async () => {
     service.close();

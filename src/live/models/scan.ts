@@ -41,6 +41,38 @@ export function scanRepository(dir: string, precision: Precision): RepositorySca
   );
 }
 
+/** Scans several repositories as one. A model that lies in more than one cannot be served. Throws like `scanRepository`. */
+export function scanRepositories(dirs: readonly string[], precision: Precision): RepositoryScan {
+  const scans = dirs.map((dir) => scanRepository(dir, precision));
+  const names = scans.flatMap(({ versions, problems }) => [
+    ...new Set([...versions, ...problems].map(({ name }) => name)),
+  ]);
+  const twice = new Set(names.filter((name, at) => names.indexOf(name) < at));
+  const all = merged(scans);
+  const isOne = ({ name }: { readonly name: string }) => !twice.has(name);
+  return {
+    ...all,
+    versions: all.versions.filter(isOne),
+    spares: all.spares.filter(isOne),
+    problems: [
+      ...all.problems.filter(isOne),
+      ...[...twice].map((name) => ({ name, version: null, error: inSeveral(dirs, name) })),
+    ],
+  };
+}
+
+/** Repository of a model; the first one if none has it. Throws `E_MODEL_FILE` if several do. */
+export function repositoryWith(dirs: readonly string[], name: string): string {
+  const having = dirs.length === 1 ? dirs : dirs.filter((dir) => isThere(dir, name));
+  if (having.length > 1) throw inSeveral(having, name);
+  return having[0] ?? dirs[0];
+}
+
+function inSeveral(dirs: readonly string[], name: string): EscapementError {
+  const [first] = dirs.filter((dir) => isThere(dir, name));
+  return problem('lies in more than one repository: keep one', join(first, name));
+}
+
 /** Scans one model of a repository. `name` may come from a client: it is no path before it was found there. */
 export function scanNamed(dir: string, name: string, precision: Precision): RepositoryScan {
   return isThere(dir, name) ? scanModel(join(dir, name), name, precision) : NOTHING;

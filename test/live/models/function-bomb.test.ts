@@ -56,7 +56,7 @@ it('has a reason on one line, without a stack, when a model fails as it is measu
 
 function sourceOf(dir: string): RepositorySource {
   const options = { device: CPU, pageBytes: 1_000_000, cacheDir: null, measure: 'none' as const };
-  return new RepositorySource({ dir, precision: 'fp32', options }, () => {});
+  return new RepositorySource({ dirs: [dir], precision: 'fp32', options }, () => {});
 }
 
 /** Models by name, each of so many levels. */

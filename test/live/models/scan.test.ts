@@ -5,7 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { ON_DISK } from '../../../src/config/files-on-disk.js';
 import { onnxFile, repositoryName } from '../../../src/config/onnx-model.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
-import { findVersion, scanRepository } from '../../../src/live/models/scan.js';
+import {
+  findVersion,
+  repositoryWith,
+  scanRepositories,
+  scanRepository,
+} from '../../../src/live/models/scan.js';
 import { ELEMENT_TYPES, failure, identityModel, scalingModel, tempDir, writeIn } from './fixtures.js';
 import { encodeGraph, node } from './small-graph.js';
 
@@ -294,5 +299,20 @@ describe('where the file of a model is', () => {
     expect(problems[0].error.message).toMatch(/both\/01: is not a version: .*without leading zeros/);
     expect(skipped).toEqual([]);
     expect(() => findVersion(dir, 'both', '01', 'fp32')).toThrow('there is no version "01"');
+  });
+});
+
+describe('several repositories', () => {
+  it('are one, in which a model that lies in two of them cannot be served', () => {
+    const [one, two] = [tempDir(), tempDir()];
+    writeIn(one, 'a/1/model.onnx', '');
+    for (const dir of [one, two]) writeIn(dir, 'both/1/model.onnx', '');
+    writeIn(two, 'b/2/model.onnx', '');
+    const { versions, problems } = scanRepositories([one, two], 'fp32');
+    expect(versions.map(({ name, version }) => `${name}/${version}`)).toEqual(['a/1', 'b/2']);
+    const why = `${one}/both: lies in more than one repository: keep one`;
+    expect(problems.map(({ name, error }) => [name, error.message])).toEqual([['both', why]]);
+    expect(['a', 'b', 'none'].map((name) => repositoryWith([one, two], name))).toEqual([one, two, one]);
+    expect(() => repositoryWith([one, two], 'both')).toThrow(why);
   });
 });
