@@ -101,7 +101,7 @@ function lostText({ unanswered, problems }: LoadResult['report'], name: string):
         ];
   return [
     ...said(lost, 'lost when the connection broke', problems.lost),
-    ...said(neverSent, 'never sent, as no connection was free', problems.neverSent),
+    ...said(neverSent, 'never sent because no connection was free or could be opened', problems.neverSent),
     ...said(givenUp, 'sent and never answered'),
   ].join('; ');
 }
