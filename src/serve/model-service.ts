@@ -114,6 +114,7 @@ export class ModelService implements WatchedService {
     const { table, there } = this;
     // Models that workers already had when this controller took over.
     const kept = there.service.state.entries.filter(({ name, version }) => table.get(name, version) === null);
+    if (kept.length > 0) this.isStarting = false;
     this.adopt(kept);
     const { list, known, wanted } = await this.firstSurvey();
     const { skipped } = list;

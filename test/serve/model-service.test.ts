@@ -6,7 +6,12 @@ import type { ModelReference } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import type { ModelList } from '../../src/live/model-list.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
-import type { InferenceAnswer, InferenceRequest, SchedulingService } from '../../src/live/service.js';
+import type {
+  InferenceAnswer,
+  InferenceRequest,
+  SchedulingService,
+  ServiceState,
+} from '../../src/live/service.js';
 import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
 import { ModelService } from '../../src/serve/model-service.js';
 import { RepositorySource } from '../../src/serve/repository-source.js';
@@ -20,7 +25,8 @@ class FakeHost implements ModelHost, SchedulingService {
   adds = 0;
   /** So many times a model cannot be added. */
   failures = 0;
-  state = { notReady: null, entries: [] };
+  state: ServiceState = { notReady: null, entries: [] };
+  changed: () => void = () => {};
   away: readonly string[] = [];
   isOpen = false;
   private readonly running: number[] = [];
@@ -75,7 +81,10 @@ class FakeHost implements ModelHost, SchedulingService {
   nowNs = () => this.looks++;
   /** Of each request, in the order they came. */
   readonly asleepNs: (number | undefined)[] = [];
-  watch = () => () => {};
+  watch = (changed: () => void) => {
+    this.changed = changed;
+    return () => {};
+  };
 }
 
 /** Models that differ by what they multiply with. */
@@ -130,6 +139,55 @@ const states = (service: ModelService) =>
   service.state.entries.map(({ name, version, state }) => `${name}/${version} ${state}`);
 const reasons = (service: ModelService) =>
   service.state.entries.map(({ name, version, reason }) => `${name}/${version} ${reason}`);
+
+describe('a server that another leaves the workers to', () => {
+  it('holds inferences until it has the models, and is ready before it has looked for others', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    const { host, service } = open(dir);
+    const { index, model } = await host.addModel((await host.list('a')).versions[0]);
+    const stands = { notReady: null, takesOver: true, entries: [] };
+    host.state = stands;
+    host.changed();
+    expect(service.state).toMatchObject({ notReady: null, takesOver: true });
+    let isOver = false;
+    const takingOver = service.takeOver().then(() => {
+      isOver = true;
+    });
+    host.state = { notReady: 'no worker is up', entries: [] };
+    host.changed();
+    expect(service.state).toMatchObject({ notReady: null, takesOver: true });
+    const entry = {
+      name: 'a',
+      version: '1',
+      isDefault: true,
+      state: 'ready',
+      reason: '',
+      index,
+      model,
+    } as const;
+    host.state = { notReady: null, entries: [entry] };
+    host.changed();
+    await Promise.resolve();
+    expect(isOver).toBe(false);
+    const list = host.list.bind(host);
+    let look = () => {};
+    host.list = (name) =>
+      new Promise((resolve) => {
+        look = () => {
+          host.list = list;
+          resolve(list(name));
+        };
+      });
+    const started = service.start();
+    await takingOver;
+    expect(service.state.notReady).toBe(null);
+    expect(service.state.takesOver).not.toBe(true);
+    expect((await ask(service, 'a')).error).toBe('a/1');
+    look();
+    await started;
+  });
+});
 
 describe('a deployment', () => {
   it('serves all that it can; what it cannot has a reason', async () => {
