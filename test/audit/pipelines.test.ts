@@ -18,7 +18,7 @@ pipelines:
       - { id: crop, model: mobilenetv2_100, after: detect, fanOut: { kind: uniform, to: 6 } }
       - { id: face, model: resnet50, after: detect, probability: 40% }
       - { id: join, model: mobilenetv2_100, after: [crop, face] }
-  - { name: alone, split: equal, steps: [{ model: resnet50 }] }
+  - { name: alone, split: equal, steps: [{ model: resnet50, probability: 90% }] }
 workload:
   - { name: chains, kind: gamma, cv: 3, load: 110%, duration: 5s, class: gold, models: crops }
   - { name: rest, kind: poisson, rate: 20/s, duration: 5s, models: [alone, 'resnet50'] }
