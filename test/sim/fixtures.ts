@@ -4,7 +4,7 @@ import type { Action } from '../../src/core/action.js';
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import type { RunObserver } from '../../src/core/observer.js';
-import type { Outcome } from '../../src/core/request.js';
+import { OUTCOME_CANCELLED, type Outcome, type RequestTable } from '../../src/core/request.js';
 import type { PolicyOptions } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { Simulator, type SimulatorOptions } from '../../src/sim/index.js';
@@ -86,6 +86,9 @@ export interface AnswerRecord {
   readonly arrivalCopies: number;
   /** Of the INFER that served it, −1 if none did. */
   readonly action: number;
+  /** With pipelines, as in `RequestTable`: the step that it is of or failed at, and the request of which it is a part, or −1. */
+  readonly step: number;
+  readonly parent: number;
 }
 
 export interface Run {
@@ -126,29 +129,36 @@ export async function run({
 export function keepRecords(mostActions = () => MOST_ACTIONS) {
   const actions: ActionRecord[] = [];
   const answers: AnswerRecord[] = [];
+  const record = (requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, action = -1) =>
+    answers.push({
+      id: requests.id[slot],
+      user: requests.user[slot],
+      model: requests.model[slot],
+      outcome,
+      arrivalNs: requests.arrivalNs[slot],
+      sloNs: requests.sloNs[slot],
+      requestClass: requests.requestClass[slot],
+      tenant: requests.tenant[slot],
+      length: requests.length[slot],
+      limit: requests.limit[slot],
+      nowNs,
+      arrivalCopies: requests.arrivalCopies[slot],
+      action,
+      step: requests.step[slot],
+      parent: requests.step[slot] > 0 ? requests.parent[slot] : -1,
+    });
   const observer: RunObserver = {
     answered: (requests, slot, outcome, nowNs, _copies, action) =>
-      answers.push({
-        id: requests.id[slot],
-        user: requests.user[slot],
-        model: requests.model[slot],
-        outcome,
-        arrivalNs: requests.arrivalNs[slot],
-        sloNs: requests.sloNs[slot],
-        requestClass: requests.requestClass[slot],
-        tenant: requests.tenant[slot],
-        length: requests.length[slot],
-        limit: requests.limit[slot],
-        nowNs,
-        arrivalCopies: requests.arrivalCopies[slot],
-        action: action?.id ?? -1,
-      }),
+      record(requests, slot, outcome, nowNs, action?.id),
     completed: (action, nowNs, _queued, copies) => {
       actions.push({ ...action, copies, handledNs: nowNs });
       if (actions.length > mostActions()) throw new Error(`the run does not end: ${nowNs} ns`);
     },
   };
-  return { actions, answers, observer };
+  /** For an observer that keeps those that were withdrawn, too. */
+  const cancelled = (requests: RequestTable, slot: number, nowNs: number) =>
+    record(requests, slot, OUTCOME_CANCELLED, nowNs);
+  return { actions, answers, observer, cancelled };
 }
 
 /** The policy by its name, with the defaults of its options. */

@@ -13,11 +13,13 @@ import type { GpuKind } from '../../src/core/cluster-spec.js';
 import { type Padding, timesOfBucket } from '../../src/core/lengths.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_OK,
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
+  type Outcome,
 } from '../../src/core/request.js';
 import type { ActionRecord, AnswerRecord } from './fixtures.js';
 
@@ -44,6 +46,7 @@ export interface SeenRun {
 
 /** Statuses of actions that did run on their lane. */
 const RAN = [STATUS_OK, 54, 84];
+const NOT_EXECUTED: readonly Outcome[] = [OUTCOME_TIMEOUT, OUTCOME_REJECTED, OUTCOME_CANCELLED];
 /** Statuses of INFERs whose requests policies may take back. */
 const GIVEN_BACK = [
   STATUS_WORKER_LOST,
@@ -136,8 +139,11 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
 
   'a batch is padded to the shortest length that holds its longest input': (run) => {
     const longest = new Map<number, number>();
-    for (const { action, length } of run.answers)
-      longest.set(action, Math.max(longest.get(action) ?? 0, length));
+    for (const { action, model, length } of run.answers)
+      longest.set(
+        action,
+        Math.max(longest.get(action) ?? 0, length || (run.models[model]?.lengths?.at(-1) ?? 0)),
+      );
     return broken(run.actions, ({ id, kind, status, model, bucket }) => {
       const { lengths } = run.models[model];
       if (kind !== INFER || lengths === undefined) return bucket === 0;
@@ -152,12 +158,15 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'outcomes are what happened: ok by the deadline, late after it, error with a failed action': ({
     answers,
     actions,
+    models,
   }) => {
     const byId = new Map(actions.map((action) => [action.id, action]));
     const served = new Map<number, number>();
     for (const { action } of answers) served.set(action, (served.get(action) ?? 0) + 1);
     return [
-      ...broken(answers, (answer) => isTrue(answer, byId.get(answer.action))),
+      ...broken(answers, (answer) =>
+        answer.model < models.length ? isTrue(answer, byId.get(answer.action)) : isWhole(answer),
+      ),
       ...broken(actions, ({ id, kind, status, count }) => {
         const answered = served.get(id) ?? 0;
         // What was aborted in time, or may have been taken back, is served by another action.
@@ -193,12 +202,18 @@ function timesOf(run: SeenRun, gpu: number, model: number) {
 /** Whether an answer says what became of its request. `infer`: the action that it names. */
 function isTrue(answer: AnswerRecord, infer: ActionRecord | undefined): boolean {
   const { outcome, action, model, arrivalNs, sloNs, nowNs } = answer;
-  if (outcome === OUTCOME_TIMEOUT || outcome === OUTCOME_REJECTED) return action === -1;
+  if (NOT_EXECUTED.includes(outcome)) return action === -1;
   if (infer === undefined || infer.kind !== INFER || infer.model !== model || infer.handledNs !== nowNs)
     return false;
   if ((infer.status === STATUS_OK) !== (outcome !== OUTCOME_ERROR)) return false;
   if (outcome === OUTCOME_OK) return nowNs <= arrivalNs + sloNs;
   return outcome !== OUTCOME_LATE || nowNs > arrivalNs + sloNs;
+}
+
+/** Whether the answer of a pipeline, which no one action served, says if it was in time. */
+function isWhole({ outcome, action, arrivalNs, sloNs, nowNs }: AnswerRecord): boolean {
+  const isInTime = nowNs <= arrivalNs + sloNs;
+  return action === -1 && (outcome > OUTCOME_LATE || isInTime === (outcome === OUTCOME_OK));
 }
 
 /** Actions of one GPU that ran before the one before them on their lane had ended. */

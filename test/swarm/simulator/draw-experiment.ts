@@ -4,6 +4,7 @@ import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawModels, ns } from './draw-models.js';
 import { drawOptions } from './draw-options.js';
+import { drawPipelines, toPipelines } from './draw-pipelines.js';
 import { drawScaler, mayGrow } from './draw-scaler.js';
 import { drawSenders } from './draw-senders.js';
 import { drawWorkload, type ExperimentSize } from './draw-workload.js';
@@ -44,9 +45,20 @@ export function drawExperiment(seed: number): Candidate {
     ...(models.longest === null ? {} : draw.maybe(0.4, 'padding', () => draw.pick(['batch', 'longest']))),
   };
   return {
-    tree: scaled(tree, new Draw(seed, 'scaler'), lengthNs),
+    tree: scaled(piped(tree, new Draw(seed, 'pipelines'), models.names), new Draw(seed, 'scaler'), lengthNs),
     files: { ...models.files, ...workload.files },
   };
+}
+
+/** In a quarter of the cases most requests are for pipelines. */
+function piped<T extends { readonly workload: readonly Section[] }>(
+  tree: T,
+  draw: Draw,
+  models: readonly string[],
+): T {
+  if (!draw.chance(0.25)) return tree;
+  const pipelines = drawPipelines(draw, models);
+  return { ...tree, pipelines, workload: toPipelines(draw, tree.workload, pipelines) };
 }
 
 /** In a quarter of the cases GPUs come and go. */

@@ -26,6 +26,8 @@ export interface DrawnModels {
   readonly files: Readonly<Record<string, string>>;
   /** Names, or patterns of names, of one section each. */
   readonly patterns: readonly string[];
+  /** Some of their names. */
+  readonly names: readonly string[];
   readonly largestPages: number;
   readonly totalPages: number;
   /** Rough GPU time of a request. */
@@ -40,6 +42,7 @@ interface DrawnSection {
   readonly section: Section;
   readonly file: readonly [name: string, text: string] | null;
   readonly pattern: string;
+  readonly names: readonly string[];
   readonly pages: number;
   readonly count: number;
   readonly costNs: number;
@@ -58,6 +61,7 @@ export function drawModels(draw: Draw, pageBytes: number): DrawnModels {
     sections: drawn.map(({ section }) => section),
     files: Object.fromEntries(drawn.flatMap(({ file }) => (file === null ? [] : [file]))),
     patterns: drawn.map(({ pattern }) => pattern),
+    names: drawn.flatMap(({ names }) => names),
     largestPages: Math.max(...drawn.map(({ pages }) => pages)),
     totalPages: drawn.reduce((sum, section) => sum + section.pages * section.count, 0),
     costNs: drawn.reduce((sum, section) => sum + section.costNs * section.count, 0) / count,
@@ -75,10 +79,10 @@ function drawSection(draw: Draw, index: number, baseNs: number, pageBytes: numbe
   const rest = { file: null, pages, count, costNs: ZOO_COST_NS, cheapestNs: ZOO_CHEAPEST_NS };
   if (kind === 'zoo') {
     const section = { kind, varieties: count };
-    return { section, pattern: '*', ...rest };
+    return { section, pattern: '*', names: ['resnet50'], ...rest };
   }
   const section = { kind, name: `fit${index}`, parameters: draw.skewed(1e6, 1e8), copies: count };
-  return { section, pattern: `fit${index}*`, ...rest };
+  return { section, pattern: `fit${index}*`, names: copies(`fit${index}`, count), ...rest };
 }
 
 function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): DrawnSection {
@@ -99,6 +103,7 @@ function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): 
     section: { kind: 'csv', path },
     file: [path, `${[header, ...rows].join('\n')}\n`],
     pattern: draw.chance(0.5) ? `csv${index}-*` : `csv${index}-${draw.int(0, count - 1)}`,
+    names: rows.map((_, i) => `csv${index}-${i}`),
     ...{ pages, count, costNs: baseNs, cheapestNs },
   };
 }
@@ -136,12 +141,17 @@ function drawProfile(draw: Draw, index: number, baseNs: number, pageBytes: numbe
     section: { kind: 'profile', path, copies: count },
     file: [path, JSON.stringify(profile, null, 1)],
     pattern: `profile${index}*`,
+    names: copies(`profile${index}`, count),
     ...{ pages, count, costNs: baseNs },
     cheapestNs:
       Math.min(...[...(lengths?.shorter ?? []), { share: 1 }].map(({ share }) => share)) *
       cheapest(times, batches),
     ...(lengths === null ? {} : { longest: lengths.longest }),
   };
+}
+
+function copies(name: string, count: number): string[] {
+  return count === 1 ? [name] : Array.from({ length: count }, (_, copy) => `${name}-${copy}`);
 }
 
 function quantiles(draw: Draw, medianMs: number) {

@@ -15,6 +15,7 @@ import {
   requestProblem,
 } from './checks.js';
 import { type ObservedRun, observe } from './observed-run.js';
+import { pipelineProblem } from './pipeline-checks.js';
 import { replayOf } from './replay.js';
 import { senderProblem } from './sender-checks.js';
 import { watch } from './watch.js';
@@ -110,8 +111,9 @@ function thrown(error: unknown): Problem {
 function seenProblem(experiment: Experiment, run: ObservedRun, outDir: string): Problem | null {
   return (
     run.problem ??
-    requestProblem(run) ??
+    requestProblem(experiment, run) ??
     brokenInvariant(experiment, run) ??
+    pipelineProblem(experiment, run) ??
     auditProblem(outDir) ??
     littleProblem(run, outDir)
   );

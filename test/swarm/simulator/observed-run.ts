@@ -19,6 +19,7 @@ const MOST_ACTIONS_PER_REQUEST = 20;
 /** All that can be seen of a run from outside: what came, what was done, what was answered. */
 export interface ObservedRun {
   readonly sent: readonly SentRequest[];
+  /** In order of time; of requests that pipelines made of them, too. */
   readonly answers: readonly AnswerRecord[];
   readonly actions: readonly ActionRecord[];
   readonly result: ScheduledRun;
@@ -33,8 +34,8 @@ export interface ObservedRun {
 /** Runs an experiment. With `outDir`, which must exist, the logs and run.json are written there, as by the command line. */
 export async function observe(experiment: Experiment, outDir?: string): Promise<ObservedRun> {
   const sent: SentRequest[] = [];
-  const { actions, answers, observer } = keepRecords(
-    () => MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * sent.length,
+  const { actions, answers, observer, cancelled } = keepRecords(
+    () => MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * Math.max(sent.length, answers.length),
   );
   let [decided, problem] = [0, null as Problem | null];
   const gone: { gpu: number; actions: number }[] = [];
@@ -44,6 +45,7 @@ export async function observe(experiment: Experiment, outDir?: string): Promise<
   };
   const watching: RunObserver = {
     ...observer,
+    cancelled: (requests, slot, nowNs) => void cancelled(requests, slot, nowNs),
     decided: (action) => {
       decided++;
       require(fleet.decided(action), action);

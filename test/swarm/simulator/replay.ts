@@ -1,4 +1,5 @@
 import type { Experiment } from '../../../src/config/experiment.js';
+import { targetNames } from '../../../src/config/pipelines.js';
 import type { Candidate, Section } from './candidate.js';
 import type { SentRequest } from './watched-source.js';
 
@@ -10,7 +11,7 @@ const TRACE = 'requests.csv';
  */
 export function replayOf(
   { tree, files }: Candidate,
-  { models }: Experiment,
+  { models, pipelines }: Experiment,
   sent: readonly SentRequest[],
 ): Candidate | null {
   const isOfOthers = sent.some(({ requestClass, tenant }) => requestClass > 0 || tenant > 0);
@@ -20,11 +21,12 @@ export function replayOf(
   // All requests of a short trace might come in the warm-up.
   const { warmup: _, ...rest } = tree;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+  const targets = targetNames(models, pipelines);
   const rows = sent.map(
     ({ timeNs, model, sloNs, length }) =>
-      `${timeNs},${models[model].name},${sloNs}${hasLengths ? `,${length}` : ''}\n`,
+      `${timeNs},${targets[model]},${sloNs}${hasLengths ? `,${length}` : ''}\n`,
   );
-  const workload: Section = { kind: 'arrivals', path: TRACE };
+  const workload: Section = { kind: 'arrivals', path: TRACE, models: targets };
   return {
     tree: { ...rest, workload },
     files: {

@@ -1,6 +1,6 @@
 import type { Experiment } from '../../../src/config/experiment.js';
 import { openWorkloads } from '../../../src/config/open-workloads.js';
-import { OUTCOME_NAMES } from '../../../src/core/request.js';
+import { OUTCOME_CANCELLED, OUTCOME_NAMES } from '../../../src/core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../../src/core/tenants.js';
 import type { RunParts } from '../../../src/record/results.js';
 import type { AnswerRecord } from '../../sim/fixtures.js';
@@ -50,7 +50,7 @@ function counted(
   { answers }: ObservedRun,
   isOf: (answer: AnswerRecord) => boolean,
 ) {
-  return answers.filter((answer) => answer.arrivalNs >= warmupNs && isOf(answer));
+  return answers.filter((answer) => answer.step <= 0 && answer.arrivalNs >= warmupNs && isOf(answer));
 }
 
 function countProblem(
@@ -82,10 +82,13 @@ function countProblem(
 }
 
 /** A token bucket for each tenant: what it refuses is refused for its rate, and nothing else is. */
-function limitProblem({ tenants: { list } }: Experiment, { answers }: ObservedRun): Problem | null {
+function limitProblem({ tenants: { list }, models }: Experiment, { answers }: ObservedRun): Problem | null {
   const check = 'a tenant is limited to its rate';
+  // Those that were withdrawn may have come that far, or not.
+  if (answers.some(({ outcome }) => outcome === OUTCOME_CANCELLED)) return null;
   const buckets = list.map(({ burst }) => ({ tokens: burst, atNs: 0 }));
-  for (const answer of [...answers].sort((a, b) => a.id - b.id)) {
+  const single = answers.filter(({ model }) => model < models.length);
+  for (const answer of single.sort((a, b) => a.id - b.id)) {
     const { tenant, arrivalNs, limit, action } = answer;
     if (limit !== LIMIT_NONE && (action !== -1 || list.length === 0))
       return { check, what: `what was refused is executed: ${JSON.stringify(answer)}` };

@@ -36,6 +36,8 @@ describe('random experiments in the simulator', () => {
       'min',
       'start',
       'speed',
+      'pipelines',
+      'probability',
     ])
       expect(trees.filter((tree) => tree.includes(`"${key}":`)).length, key).toBeGreaterThan(2);
   });

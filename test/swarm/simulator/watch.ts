@@ -31,7 +31,7 @@ export async function watch(experiment: Experiment, twice: boolean): Promise<Wat
   const differs = { check: 'the same run again decides the same', what: `digests ${digest} and ${again}` };
   return {
     problem: watched.finish(result) ?? (again === digest ? null : differs),
-    events: watched.sent + watched.answers + 2 * watched.actions,
+    events: watched.sent + watched.answers + watched.parts + 2 * watched.actions,
     virtualNs: watched.endNs,
     digest,
   };

@@ -41,7 +41,7 @@ function found(changes: {
   const requests = {
     id: [id],
     model: [0],
-    ...{ user: [0], requestClass: [0], tenant: [0], length: [0] },
+    ...{ step: [0], user: [0], requestClass: [0], tenant: [0], length: [0] },
     arrivalNs: [100],
     sloNs: [sloNs],
   } as unknown as RequestTable;

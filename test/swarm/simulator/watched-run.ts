@@ -31,6 +31,8 @@ export class WatchedRun {
   readonly fleet: FleetBooks;
   sent = 0;
   answers = 0;
+  /** Answers to requests that pipelines made of them. */
+  parts = 0;
   /** Results of actions. */
   actions = 0;
   /** When the latest answer came. */
@@ -65,7 +67,8 @@ export class WatchedRun {
   /** A request is handed to the scheduler. */
   arrived(request: SentRequest): void {
     this.sent++;
-    this.sum = (this.sum + mixed(request)) % TWO_32;
+    const { length } = this.experiment.models;
+    this.sum = (this.sum + mixed(request.model < length ? request : { ...request, length: 0 })) % TWO_32;
   }
 
   /** What does not hold of the whole run. */
@@ -102,26 +105,30 @@ export class WatchedRun {
     action: Action | null,
   ): void {
     const [id, model] = [requests.id[slot], requests.model[slot]];
+    const isStep = requests.step[slot] > 0;
     const [arrivalNs, sloNs] = [requests.arrivalNs[slot], requests.sloNs[slot]];
-    this.answers++;
+    if (isStep) this.parts++;
+    else this.answers++;
     const request = {
       ...{ timeNs: arrivalNs, model, sloNs, user: requests.user[slot], length: requests.length[slot] },
       ...{ requestClass: requests.requestClass[slot], tenant: requests.tenant[slot] },
     };
-    this.sum = (this.sum - mixed(request) + TWO_32) % TWO_32;
-    if (arrivalNs >= this.experiment.warmupNs) this.outcomes[outcome]++;
+    if (!isStep) this.sum = (this.sum - mixed(request) + TWO_32) % TWO_32;
+    if (!isStep && arrivalNs >= this.experiment.warmupNs) this.outcomes[outcome]++;
     const holds =
       this.answered.add(id) &&
       nowNs >= arrivalNs &&
       nowNs >= this.endNs &&
-      isTrue(outcome, action, model, nowNs - arrivalNs - sloNs);
+      (model < this.experiment.models.length
+        ? isTrue(outcome, action, model, nowNs - arrivalNs - sloNs)
+        : action === null && (outcome !== OUTCOME_OK || nowNs <= arrivalNs + sloNs));
     this.endNs = nowNs;
     if (!holds) this.require('an answer is true', false, () => ({ id, outcome, nowNs, arrivalNs, action }));
   }
 
   private completed(action: Action, nowNs: number): void {
     this.actions++;
-    if (this.actions > MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * this.sent)
+    if (this.actions > MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * (this.sent + this.parts))
       throw new Error(`the run does not end: ${nowNs} ns`);
     const isFirst = this.ended.add(action.id);
     const holds = this.fleet.completed(action) || this.gpus[action.gpu].completed(action);
