@@ -2,7 +2,6 @@ import createYargs, { type Argv } from 'yargs';
 import type { ErrorPlace } from '../base/errors.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { nearest } from '../base/nearest.js';
-import { atItsPlace } from '../config/overrides.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
 import { COMMANDS, type Command } from './commands/index.js';
 import { withOverrideFiles, withPlugins } from './common-options.js';
@@ -42,7 +41,12 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       if (output !== '') writeOut(`${output}\n`);
     });
   } catch (error) {
-    if (!isUsageError(error)) throw atItsPlace(error, (override) => places.get(override));
+    if (!isUsageError(error)) {
+      if (places.size === 0) throw error;
+      // Loaded late, since it needs the whole schema.
+      const { atItsPlace } = await import('../config/overrides.js');
+      throw atItsPlace(error, (override) => places.get(override));
+    }
     const help = await parser.getHelp();
     // For flags that need another, yargs writes `flag -> other`; for arguments, how many there are.
     const message = error.message

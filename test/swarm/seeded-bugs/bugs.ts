@@ -61,8 +61,8 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   {
     name: 'a lease stays taken when its driver has gone',
     file: 'live/worker/endpoint/machine-endpoint.ts',
-    find: 'this.driver = null;\n    this.announce();',
-    replace: 'this.announce();',
+    find: 'this.driver = null;\n    this.yields = false;',
+    replace: 'this.yields = false;',
     plan: 'a-driver-that-has-gone-leaves-its-lease.json',
   },
   {
@@ -74,7 +74,7 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   {
     name: 'a standby takes over from a controller that is well',
     file: 'live/controller/link/election.ts',
-    find: "return lease.controller === '' || this.isOurs(lease);",
+    find: "return lease.controller === '' || this.isOurs(lease) || (this.takesOver && lease.yields === true);",
     replace: 'return true;',
   },
   {
