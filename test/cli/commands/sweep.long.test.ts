@@ -290,7 +290,7 @@ output: { timeline: false }
   const { stderr } = await runCli(['sweep', file, ...ONE_THREAD, ...vary, '--out', out]);
   const said = [
     'warning: weights: ignored by the policies fifo and clipper; results are still reported by class',
-    expect.stringMatching(/^note: fifo on several kinds of GPUs: .*whichever GPU is free/),
+    expect.stringMatching(/^note: fifo on several kinds of GPUs: .*any free GPU takes the next batch/),
     expect.stringMatching(/^note: clipper on several kinds of GPUs: .*slowest GPUs/),
   ];
   const linesOf = (text: string) => text.split('\n').filter((line) => /^(note|warning): /.test(line));
