@@ -385,8 +385,10 @@ export class Pipelines {
         restLeastNs[s] = Math.max(restLeastNs[s], ownLeastNs[t] + restLeastNs[t]);
       }
       ownNs[s] = Math.min(1, count) * this.predictedNs(model, count - 1, nowNs);
-      if (host.predicts && !isCold) ownLeastNs[s] = ownNs[s];
-      else ownLeastNs[s] = isToCome && least === 0 ? 0 : this.shortestNs(model);
+      const mayBeSkipped = isToCome && least === 0;
+      if (!mayBeSkipped && !host.isServing(model)) ownLeastNs[s] = Number.POSITIVE_INFINITY;
+      else if (host.predicts && !isCold) ownLeastNs[s] = ownNs[s];
+      else ownLeastNs[s] = mayBeSkipped ? 0 : this.shortestNs(model);
     }
   }
 

@@ -2,11 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PipelineStep, Split } from '../../src/core/pipelines.js';
 import { SPLITS } from '../../src/core/pipelines.js';
-import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT } from '../../src/core/request.js';
-import { LIMIT_PIPELINE } from '../../src/core/tenants.js';
+import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../src/core/request.js';
+import { LIMIT_NONE, LIMIT_PIPELINE } from '../../src/core/tenants.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import type { DrawnPipeline, FanOut } from '../../src/sim/fan-out.js';
-import { type ActionRecord, ListSource, MS, poisson, type RunOptions, resnets, run } from './fixtures.js';
+import { Simulator } from '../../src/sim/index.js';
+import {
+  type ActionRecord,
+  createPolicy,
+  keepRecords,
+  ListSource,
+  MS,
+  poisson,
+  type RunOptions,
+  resnets,
+  run,
+} from './fixtures.js';
 import { optionsOf, randomRun } from './random-run.js';
 
 type Step = DrawnPipeline['steps'][number];
@@ -185,6 +196,43 @@ describe('a pipeline', () => {
     expect(left).toContain(3);
     expect(answers.some(({ model }) => model === 3)).toBe(false);
     expect(simulator.controller.requests.size).toBe(0);
+  });
+});
+
+describe('a pipeline of which a model is retired', () => {
+  it('is given up before the step that needs it, and from then on refused on arrival', async () => {
+    const { answers, observer } = keepRecords();
+    const steps = [step(0), step(1, [0]), step(2, [0], { probability: 0.5, least: 0, mean: 0.5 })];
+    const world = { ...BASE, pipelines: [pipeline(steps)], checks: true };
+    const simulator = new Simulator({
+      ...{ ...world, createPolicy: createPolicy('edf'), source: requests(4), observer },
+    });
+    await simulator.advance(101 * MS);
+    simulator.controller.retireModel(1);
+    await simulator.run();
+    const own = answers.filter(({ model }) => model === 3);
+    expect(own.map(({ user, outcome, limit }) => [user, outcome, limit])).toEqual([
+      [0, OUTCOME_OK, LIMIT_NONE],
+      [1, OUTCOME_TIMEOUT, LIMIT_PIPELINE],
+      [2, OUTCOME_REJECTED, LIMIT_NONE],
+      [3, OUTCOME_REJECTED, LIMIT_NONE],
+    ]);
+    expect(answers.filter(({ user, model }) => user > 0 && model < 3).map(({ model }) => model)).toEqual([0]);
+    expect([simulator.controller.requests.size, simulator.controller.emptySlot]).toEqual([0, 1]);
+  });
+
+  it('goes on without it where that step may be skipped', async () => {
+    const { answers, observer } = keepRecords();
+    const steps = [step(0), step(1, [0], { probability: 0.5, least: 0, mean: 0.5 })];
+    const world = { ...BASE, pipelines: [pipeline(steps)], checks: true };
+    const simulator = new Simulator({
+      ...{ ...world, createPolicy: createPolicy('edf'), source: requests(40), observer },
+    });
+    simulator.controller.retireModel(1);
+    await simulator.run();
+    const own = answers.filter(({ model }) => model === 3);
+    expect(new Set(own.map(({ outcome }) => outcome))).toEqual(new Set([OUTCOME_OK, OUTCOME_TIMEOUT]));
+    expect(answers.filter(({ model }) => model < 3).map(({ model }) => model)).toEqual(Array(40).fill(0));
   });
 });
 
