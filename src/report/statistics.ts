@@ -14,10 +14,10 @@ export interface Estimate {
   readonly low: number;
   readonly high: number;
   /**
-   * Source of the interval: several seeds, or the time slices of the one run that no seed changes. Null: there is one
-   * run and its slices do not differ, or do not determine the figure.
+   * Source of the interval: several seeds, or the time slices of the one run that no seed changes, or the number of its
+   * requests, none of which missed. Null: there is one run and its slices do not differ, or do not determine the figure.
    */
-  readonly over: 'seeds' | 'slices' | null;
+  readonly over: 'seeds' | 'slices' | 'requests' | null;
 }
 
 /** Values of a figure by seed, and, in a run that no seed changes, its contributions over time. */

@@ -1,3 +1,4 @@
+import { partOfFigure } from '../../record/figures.js';
 import type { CellResult } from '../../record/results.js';
 import { checkThreshold, coverageOf, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
 import {
@@ -8,6 +9,7 @@ import {
   slicedFigure,
   studentTail,
 } from '../../report/statistics.js';
+import { plural } from '../../text/words.js';
 
 /** A target's figure at one value of the planned key, over all seeds. */
 export interface TargetFigure {
@@ -28,7 +30,8 @@ export interface TargetFigure {
    */
   readonly margin: number | null;
   /**
-   * Without a figure, the reason. For a figure of models, the number assessed, of the seed with the fewest. Else null.
+   * Without a figure, the reason. For a figure of models, the number assessed, of the seed with the fewest. For a share
+   * without a miss that is not sure, the number of requests that would do. Else null.
    */
   readonly about: string | null;
 }
@@ -53,17 +56,46 @@ export const ASIDE = {
 export function judge(target: Threshold, results: readonly JudgedRun[]): TargetFigure {
   const found = results.map(({ summary }) => checkThreshold(target, summary));
   const values = found.map(({ actual }) => actual);
-  const about = found.find(({ actual }) => actual === null)?.measured ?? leastCoverage(target, results);
-  if (!values.every(Number.isFinite)) return { values, estimate: null, meets: 'no', margin: null, about };
+  const reason = found.find(({ actual }) => actual === null)?.measured ?? leastCoverage(target, results);
+  if (!values.every(Number.isFinite))
+    return { values, estimate: null, meets: 'no', margin: null, about: reason };
   const sliced = slicedFigure(target.metric);
   const bySeed = Object.fromEntries((values as number[]).entries());
   const sample = { bySeed, ...(sliced === null ? {} : influencesOf(results[0]!, sliced)) };
   // A share ends at 0 and 1, which never changes a verdict.
-  const figure = clipped(estimateOf(sample), target.unit === 'share' ? 1 : undefined);
+  const spread = clipped(estimateOf(sample), target.unit === 'share' ? 1 : undefined);
+  // No number of requests would do for a limit of 100 %, which is one on these requests.
+  const isAll = values.every((value) => value === 1) && target.limit < 1;
+  const requests = isAll ? offeredOf(target, results) : null;
+  const figure = requests === null ? spread : withoutMiss(spread, requests);
   const bound = decidingEnd(target, figure);
   const meets = holds(target, bound) ? 'yes' : holds(target, figure.mean) ? 'unsure' : 'no';
   const margin = atLeast(target) ? bound - target.limit : target.limit - bound;
+  const enough = Math.ceil(Math.log(UNSEEN) / Math.log(target.limit));
+  const about =
+    requests !== null && meets === 'unsure'
+      ? `${plural(requests, 'request')}, and ${enough} without a miss would do`
+      : reason;
   return { values, estimate: figure, meets, margin, about };
+}
+
+/** Requests of all seeds behind a share of those answered in time; null: the figure is another. */
+function offeredOf({ metric }: Threshold, results: readonly JudgedRun[]): number | null {
+  const part = partOfFigure(metric);
+  if (!/^(?:weightedA|a)ttainment$/.test(part?.figure ?? metric)) return null;
+  return results.reduce((sum, { summary }) => {
+    const parts = part === null ? [summary] : (summary.by[part.dimension] ?? []);
+    const own = parts.find((one) => part === null || ('key' in one && one.key === part.key));
+    return sum + (own?.requests.offered ?? 0);
+  }, 0);
+}
+
+/** Probability that a share is below the interval of requests without a miss, which has no other end. */
+const UNSEEN = 0.05;
+
+/** All of `requests` were answered in time: the exact interval, since nothing varied that another could be made of. */
+function withoutMiss(figure: Estimate, requests: number): Estimate {
+  return { ...figure, low: UNSEEN ** (1 / requests), over: figure.over ?? 'requests' };
 }
 
 /** Coverage of the seed with the smallest share of models assessed; null if the target is not of assessed models. */

@@ -22,11 +22,19 @@ export function namedValue(key: string, value: string): string {
 
 /** Source of the intervals, `95 % interval over 3 seeds`; null if there are none. */
 export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): string | null {
-  const sources = new Set(tried.flatMap(({ figures }) => figures.map(({ estimate }) => estimate?.over)));
-  const bySeed = `95 % interval over ${seeds.length} seeds`;
-  if (!sources.has('slices')) return sources.has('seeds') ? bySeed : null;
-  if (!sources.has('seeds')) return '95 % interval over the time slices of the run';
-  return `${bySeed}, or over the time slices of a run that no seed changes`;
+  const over = new Set(tried.flatMap(({ figures }) => figures.map(({ estimate }) => estimate?.over)));
+  const sources = [
+    ...(over.has('seeds') ? [`over ${seeds.length} seeds`] : []),
+    ...(over.has('slices')
+      ? [
+          over.has('seeds')
+            ? 'over the time slices of a run that no seed changes'
+            : 'over the time slices of the run',
+        ]
+      : []),
+    ...(over.has('requests') ? ['by the number of requests, where none missed'] : []),
+  ];
+  return sources.length === 0 ? null : `95 % interval ${sources.join(', or ')}`;
 }
 
 /**

@@ -29,6 +29,19 @@ describe('a target', () => {
     expect(of('goodputRps>=50', [100, 100, 97])?.high).toBeGreaterThan(100);
   });
 
+  it('is not sure with fewer requests without a miss than an exact binomial interval asks for', () => {
+    // 0.999^2995 is the first power below 5 %: the rule of three, exactly.
+    const target = parseTarget('attainment>=99.9%');
+    const runs = (count: number) => Array.from({ length: count }, () => cellResult(100));
+    const few = judge(target, runs(2));
+    expect(few).toMatchObject({ meets: 'unsure', about: '2000 requests, and 2995 without a miss would do' });
+    expect(few.estimate!.low ** 2000).toBeCloseTo(0.05, 12);
+    expect(judge(target, runs(3)).meets).toBe('yes');
+    expect(judge(parseTarget('attainment>=95%'), runs(1)).estimate).toMatchObject({ over: 'requests' });
+    // The requests themselves, and no share behind them.
+    expect(judge(parseTarget('attainment>=1'), runs(1)).meets).toBe('yes');
+  });
+
   it('is met by the only run where there is one seed', () => {
     const figure = judge(parseTarget('goodputRps>50'), [cellResult(51)]);
     expect(figure).toMatchObject({ meets: 'yes', margin: 1 });
