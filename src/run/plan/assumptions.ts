@@ -18,21 +18,25 @@ export function setupOf({ policy: { kind } }: Experiment, { cluster, policy = { 
 
 /** Assumptions of a simulation that may not hold for a real cluster. */
 export function assumptionsOf(experiment: Experiment): [string, string][] {
-  const { cluster, workloads, models, warnings, assumed, warmupNs } = experiment;
+  const { cluster, workloads, models, pipelines, warnings, assumed, warmupNs } = experiment;
   const { network, kinds, pageBytes } = cluster;
   const slos = new Set(workloads.map((one) => sloText(one, experiment)));
   const memory = kinds.map(({ name, pages, pricePerHour }) => {
     const price = pricePerHour === null ? '' : `, ${priceText(pricePerHour)} per hour`;
     return `${name ?? 'each'} has ${formatBytes(pages * pageBytes)} for weights${price}`;
   });
+  const chained = pipelines.map(({ name, steps }) => `, pipeline ${name} of ${plural(steps.length, 'step')}`);
   return [
-    ['traffic', listed(workloads.map((one) => ('path' in one ? basename(one.path) : one.kind)))],
+    ['traffic', listed(workloads.map(trafficText))],
     ['in time', `within ${listed([...slos])}`],
     [
       'warm-up',
       warmupNs > 0 ? `${formatDuration(warmupNs)}, not counted` : 'none: the first requests count as well',
     ],
-    ['models', `${plural(models.length, 'model')}, whose durations are ${noiseText(cluster.noise)}`],
+    [
+      'models',
+      `${plural(models.length, 'model')}${chained.join('')}, whose durations are ${noiseText(cluster.noise)}`,
+    ],
     ['GPUs', memory.join('; ')],
     [
       'network',
@@ -43,6 +47,16 @@ export function assumptionsOf(experiment: Experiment): [string, string][] {
     ...warnings.map((text): [string, string] => ['profiles', text]),
     ...assumed.map((text): [string, string] => ['guess', text]),
   ];
+}
+
+/** `shop.csv.gz × 2`, `poisson at 400/s, resnet50 × 5`: with the factors of `traffic`. */
+function trafficText(spec: Experiment['workloads'][number]): string {
+  const { scale = 1, boost = {} } = { scale: 1, ...spec };
+  const amounts = Object.entries(spec).filter(([key]) => /rateRps$|^clients$/i.test(key));
+  const rates = amounts.map(([key, amount]) => (key === 'clients' ? `${amount} clients` : `${amount}/s`));
+  const name = 'path' in spec ? basename(spec.path) : `${spec.kind} at ${listed(rates)}`;
+  const boosted = Object.entries(boost).map(([model, factor]) => `, ${model} × ${factor}`);
+  return `${name}${scale === 1 ? '' : ` × ${scale}`}${boosted.join('')}`;
 }
 
 function sloText(spec: Experiment['workloads'][number], { sloNs }: Experiment): string {

@@ -54,13 +54,16 @@ export class Decision {
       return `${wordsOf(target)} (found: ${estimateText(target, answer.figures[i]!)}${margin === '' ? '' : `, ${margin}`})`;
     });
     const after = answer.lost === undefined ? '' : ` in which ${isLost(answer.lost)}`;
-    const { headroom } = whatIfs;
+    const { headroom, assumed } = whatIfs;
+    const [, traffic] = assumed.find(([about]) => about === 'traffic')!;
     const lost = whatIfs.scenarios.filter(({ value }) => / lost$/.test(value));
     return [
       `With the scheduler ${policy} it answers ${listed(met)} in a simulation of ${formatCount(Math.round(offered))} requests over ${round3(durationSeconds)} s${after} ${runs.named(answer)}`,
       ...(headroom === null
         ? []
-        : [`Headroom${this.intact}: ${headroomText(null, headroom)} ${runs.named(...edges(whatIfs))}`]),
+        : [
+            `Headroom over ${traffic}${this.intact}: ${headroomText(null, headroom)} ${runs.named(...edges(whatIfs))}`,
+          ]),
       ...(survives
         ? ['The target also holds after the loss of any one GPU']
         : lost.map((one) => `If ${isLost(one.value)}, ${lossText(one)} ${runs.named(one)}`)),
@@ -140,7 +143,7 @@ export class Decision {
     return tried.slice(Math.max(0, at - NEIGHBOURS), at + NEIGHBOURS + 1);
   }
 
-  /** Models that fail first when there is more traffic than the answer can take. */
+  /** Models and pipelines that fail first when there is more traffic than the answer can take. */
   private suffering(): Section[] {
     const [, over] = edges(this.plan.whatIfs);
     const worst = over?.details?.worst.filter(({ failed }) => failed > 0) ?? [];
@@ -157,7 +160,7 @@ export class Decision {
       { title: 'most of them', wraps: true },
     ];
     const text = `With ${over.value}, the first factor that misses ${this.runs.named(over)}:`;
-    return [{ title: 'Which models suffer first', blocks: [{ text }, { table: { columns, rows } }] }];
+    return [{ title: 'Which suffer first', blocks: [{ text }, { table: { columns, rows } }] }];
   }
 }
 

@@ -67,7 +67,10 @@ export function judge(target: Threshold, results: readonly JudgedRun[]): TargetF
   // No number of requests would do for a limit of 100 %, which is one on these requests.
   const isAll = values.every((value) => value === 1) && target.limit < 1;
   const requests = isAll ? offeredOf(target, results) : null;
-  const figure = requests === null ? spread : withoutMiss(spread, requests);
+  const figure =
+    requests === null
+      ? spread
+      : { ...spread, low: UNSEEN ** (1 / requests), over: spread.over ?? 'requests' };
   const bound = decidingEnd(target, figure);
   const meets = holds(target, bound) ? 'yes' : holds(target, figure.mean) ? 'unsure' : 'no';
   const margin = atLeast(target) ? bound - target.limit : target.limit - bound;
@@ -83,20 +86,16 @@ export function judge(target: Threshold, results: readonly JudgedRun[]): TargetF
 function offeredOf({ metric }: Threshold, results: readonly JudgedRun[]): number | null {
   const part = partOfFigure(metric);
   if (!/^(?:weightedA|a)ttainment$/.test(part?.figure ?? metric)) return null;
-  return results.reduce((sum, { summary }) => {
-    const parts = part === null ? [summary] : (summary.by[part.dimension] ?? []);
-    const own = parts.find((one) => part === null || ('key' in one && one.key === part.key));
-    return sum + (own?.requests.offered ?? 0);
-  }, 0);
+  const offered = results.map(({ summary: { by, requests } }) =>
+    part === null
+      ? requests.offered
+      : by[part.dimension]?.find(({ key }) => key === part.key)?.requests.offered,
+  );
+  return offered.reduce<number>((sum, count = 0) => sum + count, 0);
 }
 
-/** Probability that a share is below the interval of requests without a miss, which has no other end. */
+/** Probability that a share is below the exact interval of requests without a miss, which has no other end. */
 const UNSEEN = 0.05;
-
-/** All of `requests` were answered in time: the exact interval, since nothing varied that another could be made of. */
-function withoutMiss(figure: Estimate, requests: number): Estimate {
-  return { ...figure, low: UNSEEN ** (1 / requests), over: figure.over ?? 'requests' };
-}
 
 /** Coverage of the seed with the smallest share of models assessed; null if the target is not of assessed models. */
 function leastCoverage({ metric }: Threshold, results: readonly JudgedRun[]): string | null {

@@ -2,12 +2,13 @@ import type { Experiment } from '../../config/experiment.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { sharesLine } from '../../config/tenant-shares.js';
 import { formatDuration } from '../../config/units-text.js';
+import { CAUSE_LABELS, CAUSES } from '../../record/causes.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { keyLabel } from '../../report/quantity.js';
 import { ONE_SAMPLE } from '../../report/statistics.js';
 import { formatPercent, significant } from '../../text/numbers.js';
-import { listed } from '../../text/words.js';
+import { listed, plural } from '../../text/words.js';
 import type { Lattice } from './over.js';
 import { closestOf, isOneSample, type KeyPlan, type Plan, type Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
@@ -61,7 +62,7 @@ export function planNotes(
   return [
     ...(reasons.has(undefined) ? [] : ([...reasons].slice(0, 1) as string[])),
     ...(reasons.has(undefined) ? rateNotes(shown) : []),
-    ...(answer === undefined ? [] : dropNotes(answer, targets)),
+    ...(answer === undefined ? missNotes(shown) : dropNotes(answer, targets)),
     ...ofSearch,
     ...seedNotes(seeds, tried),
     ...(answer === undefined ? [] : horizonNotes(ends)),
@@ -106,6 +107,17 @@ export function unsureNote(name: string, tried: Plan['tried']): string {
 function rateNotes({ overRate = 0 }: Pick<Tried, 'overRate'> = {}): string[] {
   if (overRate < MANY) return [];
   return [`the rates of tenants refuse ${formatPercent(overRate)} of the requests, whatever the GPUs`];
+}
+
+/** Causes of the misses of the value that was the closest. */
+function missNotes({ details, cells = [], meets }: Partial<Tried> = {}): string[] {
+  if (details === undefined || meets !== 'no') return [];
+  const { failures, offered } = details;
+  const causes = CAUSES.filter((cause) => failures[cause] > 0);
+  const missed = causes.reduce((sum, cause) => sum + failures[cause], 0);
+  const reasons = listed(causes.map((cause) => `${failures[cause]} ${CAUSE_LABELS[cause]}`));
+  const requests = plural(Math.round(offered * cells.length), 'request');
+  return missed === 0 ? [] : [`of the closest, ${missed} of ${requests} missed: ${reasons}`];
 }
 
 /** Warns that a target may be met because requests are dropped, which it does not count. */

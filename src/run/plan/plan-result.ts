@@ -131,7 +131,9 @@ export interface Details {
   readonly attainment: TargetFigure;
   readonly goodputRps: TargetFigure;
   readonly p99: TargetFigure;
-  /** Models with the smallest shares of requests answered in time, the worst first, over all seeds. */
+  /** Failed requests by cause, of all seeds. */
+  readonly failures: FailureCounts;
+  /** Models and pipelines with the smallest shares of requests answered in time, the worst first, over all seeds. */
   readonly worst: readonly {
     readonly name: string;
     readonly attainment: number;

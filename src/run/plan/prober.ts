@@ -10,6 +10,7 @@ import { CAUSES, type FailureCounts } from '../../record/causes.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import type { Threshold } from '../../record/threshold.js';
+import { groupBy } from '../../report/lists.js';
 import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
@@ -225,28 +226,23 @@ function worstOf(cases: readonly Tried[], targets: readonly Threshold[]): Tried 
   };
 }
 
-/** Models that are named as the first to suffer. */
+/** Models and pipelines that are named as the first to suffer. */
 const MOST_MODELS = 3;
 
 function detailsOf(results: readonly CellResult[]): Details {
   const { attainment, goodputRps, p99 } = ASIDE;
-  const models = new Map<string, { name: string; offered: number; ok: number; causes: FailureCounts[] }>();
-  for (const { key, requests, failures } of results.flatMap(({ summary }) => summary.by.model)) {
-    const { offered = 0, ok = 0, causes = [] } = models.get(key) ?? {};
-    const found = failures === undefined ? [] : [failures];
-    models.set(key, {
-      ...{ name: key, offered: offered + requests.offered, ok: ok + requests.ok },
-      causes: [...causes, ...found],
-    });
-  }
-  const worst = [...models.values()]
+  const summaries = results.map(({ summary }) => summary);
+  const parts = summaries.flatMap(({ by: { pipeline = [], model } }) => [
+    ...pipeline.map((one) => ({ ...one, key: `pipeline ${one.key}` })),
+    ...model,
+  ]);
+  const worst = [...groupBy(parts, ({ key }) => key)]
+    .map(([name, own]) => {
+      const offered = own.reduce((sum, { requests }) => sum + requests.offered, 0);
+      const ok = own.reduce((sum, { requests }) => sum + requests.ok, 0);
+      return { name, offered, attainment: ok / offered, failed: offered - ok, causes: causesOf(own) };
+    })
     .filter(({ offered }) => offered >= FEWEST_REQUESTS * results.length)
-    .map(({ name, offered, ok, causes }) => ({
-      ...{ name, attainment: ok / offered, failed: offered - ok },
-      causes: Object.fromEntries(
-        CAUSES.map((cause) => [cause, causes.reduce((sum, one) => sum + one[cause], 0)]),
-      ) as FailureCounts,
-    }))
     .sort((a, b) => a.attainment - b.attainment)
     .slice(0, MOST_MODELS);
   return {
@@ -255,8 +251,16 @@ function detailsOf(results: readonly CellResult[]): Details {
     attainment: judge(attainment, results),
     goodputRps: judge(goodputRps, results),
     p99: judge(p99, results),
+    failures: causesOf(summaries),
     worst,
   };
+}
+
+/** Failed requests of some parts by cause. */
+function causesOf(parts: readonly { readonly failures?: FailureCounts }[]): FailureCounts {
+  const total = (cause: keyof FailureCounts) =>
+    parts.reduce((sum, { failures }) => sum + (failures?.[cause] ?? 0), 0);
+  return Object.fromEntries(CAUSES.map((cause) => [cause, total(cause)])) as FailureCounts;
 }
 
 /** Files of a plan besides its runs. */

@@ -60,7 +60,7 @@ export function scenarioTable(targets: readonly Threshold[], scenarios: readonly
     ...aside('in time', 'attainment'),
     ...aside('p99', 'p99'),
     {
-      title: 'worst model',
+      title: 'worst',
       cells: scenarios.map(({ details }) => {
         const worst = details?.worst[0];
         return worst === undefined

@@ -18,7 +18,7 @@ import { type Means, Prober, type ProberOptions, REFUSED } from './prober.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
 /** Names that scenarios of a file must not have. */
-const BUILT_IN = /^(?:baseline|traffic × .*|one .* lost|hottest model × .*|profiles .* slower)$/;
+const BUILT_IN = /^(?:baseline|traffic × .*|one .* lost|hottest (?:model|pipeline) × .*|profiles .* slower)$/;
 const TRAFFIC = [1.5, 2, 3];
 const HOTTEST = 5;
 /** Increase of the durations of INFERs over those of the profiles. */
@@ -117,7 +117,7 @@ function slowerProfiles({ cluster: { gpuClock = [] } = {} }: Written): WhatIf {
   };
 }
 
-/** More requests of the model that has the most; empty if there is one model, or answers decide what comes. */
+/** More requests of the model or pipeline that has the most; empty if there is one, or answers decide what comes. */
 async function hotter(experiment: Experiment, { traffic = {} }: Written): Promise<WhatIf[]> {
   const { workloads } = experiment;
   const targets = targetNames(experiment.models, experiment.pipelines);
@@ -130,11 +130,12 @@ async function hotter(experiment: Experiment, { traffic = {} }: Written): Promis
     counts[source.model]!++;
     source.advance();
   }
-  const name = targets[counts.indexOf(Math.max(...counts))]!;
+  const hottest = counts.indexOf(Math.max(...counts));
+  const name = targets[hottest]!;
   const factors = { ...traffic.models, [name]: HOTTEST * parseCount(traffic.models?.[name] ?? 1) };
   return [
     {
-      name: `hottest model × ${HOTTEST} (${name})`,
+      name: `hottest ${hottest < experiment.models.length ? 'model' : 'pipeline'} × ${HOTTEST} (${name})`,
       overrides: [`traffic.models=${JSON.stringify(factors)}`],
     },
   ];

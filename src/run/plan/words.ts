@@ -25,14 +25,8 @@ export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): st
   const over = new Set(tried.flatMap(({ figures }) => figures.map(({ estimate }) => estimate?.over)));
   const sources = [
     ...(over.has('seeds') ? [`over ${seeds.length} seeds`] : []),
-    ...(over.has('slices')
-      ? [
-          over.has('seeds')
-            ? 'over the time slices of a run that no seed changes'
-            : 'over the time slices of the run',
-        ]
-      : []),
-    ...(over.has('requests') ? ['by the number of requests, where none missed'] : []),
+    ...(over.has('slices') ? ['over the time slices of the run'] : []),
+    ...(over.has('requests') ? ['by the number of requests, none of which missed'] : []),
   ];
   return sources.length === 0 ? null : `95 % interval ${sources.join(', or ')}`;
 }
