@@ -55,10 +55,10 @@ export async function buildExperiment(
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
-  const warnings: string[] = [];
+  const warnings = new Set<string>();
   const models = await buildModels(config.models, {
     ...{ file, host, cluster },
-    warn: (text) => warnings.push(text),
+    warn: (text) => warnings.add(text),
     device: { kind: device === 'simulated' ? 'cpu' : device, adapter: 0, session: config.runtime },
     precision: config.runtime.precision,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
@@ -87,7 +87,7 @@ export async function buildExperiment(
     models: specs,
     pipelines,
     modelFiles: models.map(({ file }) => file),
-    warnings,
+    warnings: [...warnings],
     assumed: config.assumed,
     spreads,
     classes,

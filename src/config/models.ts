@@ -71,6 +71,8 @@ interface KindModel {
   readonly file: string | null;
   /** Spread of its measured durations; null if not known. */
   readonly spread: ModelSpread | null;
+  /** GPU on which this was measured, as its profile writes it; empty: none. */
+  readonly gpu: string;
 }
 
 /** A model with its times on all kinds. */
@@ -111,8 +113,20 @@ async function modelsOnKinds(
   const place = context.placeOf(index);
   return own.map((model, i) => {
     const onEach = kinds.map((kind, k) => specOn(kind, model, i, others[k] ?? null, place));
+    for (const [k, { gpu }] of onEach.entries()) noteGpu(gpu, kinds[k]!, context.warn);
     return combined(model, onEach, place, context.warn);
   });
+}
+
+function modelNumbers(gpu: string): readonly string[] {
+  return gpu.toLowerCase().match(/\b[a-z]+\d+\b/g) ?? [];
+}
+
+/** Notes durations of another GPU than that of a kind, if both names have a model number. */
+function noteGpu(gpu: string, { name }: GpuKindConfig, warn: ModelsContext['warn']): void {
+  const [known, wanted] = [modelNumbers(gpu), modelNumbers(name ?? '')];
+  if (known.length === 0 || wanted.length === 0 || wanted.some((one) => known.includes(one))) return;
+  warn(`durations measured on ${gpu} are taken for ${name}`);
 }
 
 /** A model on one kind of GPU, of which `measured` are the models that were measured separately; copies share one. */
@@ -187,7 +201,7 @@ async function measured(
 }
 
 function unmeasured(spec: ModelSpec): KindModel {
-  return { spec, file: null, spread: null };
+  return { spec, file: null, spread: null, gpu: '' };
 }
 
 function ofProfile(
@@ -200,7 +214,7 @@ function ofProfile(
   // A copied folder may contain a profile with the name of the original.
   const own = file === null ? null : repositoryName(file);
   const specs = copiesOf(profileModel(profile, name ?? own ?? profile.name, pageBytes), copies);
-  return specs.map((spec) => ({ spec, file, spread }));
+  return specs.map((spec) => ({ spec, file, spread, gpu: profile.gpu }));
 }
 
 /** A missing file is reported where the experiment names it; other mistakes are in that file. */
@@ -230,11 +244,12 @@ function checkFits(model: ModelSpec, context: ModelsContext, index: number): voi
   );
 }
 
-function scaled({ spec, file, spread }: KindModel, speed: number): KindModel {
+function scaled({ spec, spread, ...rest }: KindModel, speed: number): KindModel {
   const faster = (ns: number) => Math.max(1, Math.round(ns / speed));
   return {
     spec: { ...spec, ...mapExecNs(spec, faster) },
-    file,
+    ...rest,
+    gpu: '',
     spread: spread && { ...spread, switchNs: spread.switchNs.map((ns) => Math.round(ns / speed)) },
   };
 }
