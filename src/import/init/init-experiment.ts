@@ -125,7 +125,7 @@ function modelsOf(
     );
   }
   for (const [name, profile] of chosen)
-    if (name !== profile && !map.has(name)) notes.push(`${name} takes the profile of ${profile}`);
+    if (name !== profile) notes.push(`${name}: taken to be as fast as ${profile}`);
   const unused = [...byName.keys()].filter((name) => !chosen.some(([, profile]) => profile === name));
   if (unused.length > 0)
     notes.push(`profiles of models that no request calls are left out: ${listed(unused)}`);

@@ -108,7 +108,7 @@ function profileOf(
     guess('the weights are not known, and estimated from the latency of batch 1, as fit does');
   if (loadMs === undefined)
     guess('the time of a LOAD is not known, and estimated as the weights at 12.2 GB/s');
-  const sizesNote = `${IMAGE_BYTES} and ${OUTPUT_BYTES}, an image of 224 x 224 and 1,000 classes in FP32`;
+  const sizesNote = `${IMAGE_BYTES} and ${OUTPUT_BYTES}, as of an image of 224 x 224 and 1,000 classes in FP32, whatever the model`;
   if (inputBytes === undefined || outputBytes === undefined)
     guess(`input or output bytes are not known, and taken to be ${sizesNote}`);
   const paths = [...new Set(group.map(({ from }) => from.replace(/:\d+$/, '')))];

@@ -46,7 +46,7 @@ it('takes the models that a trace calls, on the kinds of GPUs that were measured
   ]);
   expect(traces).toEqual([join(folder, 'a.csv')]);
   expect(notes).toEqual([
-    'ResNet takes the profile of resnet',
+    'ResNet: taken to be as fast as resnet',
     'profiles of models that no request calls are left out: unused',
   ]);
   const { cluster, models } = await loaded(text);
@@ -114,7 +114,10 @@ it('maps names, two to one profile as well', async () => {
     ['blue', 'net'],
     ['green', 'net'],
   ]);
-  const { models } = await loaded((await init([path, calls], { map })).text);
+  const { text, notes } = await init([path, calls], { map });
+  expect(text).toContain('blue: taken to be as fast as net');
+  expect(notes).toContain('green: taken to be as fast as net');
+  const { models } = await loaded(text);
   expect(models.map(({ name }) => name).sort()).toEqual(['blue', 'green', 'net']);
   expect((await failure(() => init([path, calls], { map: new Map([['blue', 'nothing']]) }))).message).toBe(
     '--map: there is no profile of nothing; there are net',
