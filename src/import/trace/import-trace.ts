@@ -68,6 +68,7 @@ interface Miss {
 }
 
 const NO_CALL: Miss = { why: 'no call of a model', isBad: false };
+const NO_REQUEST: Miss = { why: 'spans within requests, or of something else', isBad: false };
 const NS_PER_MS = 1e6;
 const USUAL_SLO_NS = 100 * NS_PER_MS;
 /** Characters of an unreadable text that are shown. */
@@ -188,7 +189,8 @@ class TraceImporter {
         this.lines++;
         if ('field' in entry) named ??= this.name(log.fields, fields, path, entries);
         const miss = 'why' in entry ? { why: entry.why, isBad: true } : this.take(entry, named!);
-        if (miss !== null) this.drop(miss, path, entry.line);
+        const isPart = miss === NO_CALL && 'isSpan' in entry;
+        if (miss !== null) this.drop(isPart ? NO_REQUEST : miss, path, entry.line);
       }
       onLines(this.lines);
     }
@@ -233,15 +235,17 @@ class TraceImporter {
       const what = `has ${sources.length} combinations of class and tenant, more than ${MOST_SECTIONS}`;
       throw new EscapementError('E_TRACE_VALUE', what, { file });
     }
+    const parts = dropped.find(({ why }) => why === NO_REQUEST.why);
+    if (parts !== undefined) this.notes.add(`${parts.why}: ${parts.count}`);
     const models = arrivals.models
       .map((name, i) => ({ name, requests: arrivals.counts[i]! }))
       .filter(({ requests }) => requests > 0)
       .sort((a, b) => b.requests - a.requests);
     return {
       sources,
-      lines,
+      lines: lines - (parts?.count ?? 0),
       arrivals: arrivals.count - early,
-      dropped,
+      dropped: dropped.filter((one) => one !== parts),
       models,
       spanNs,
       notes: [...this.notes],
@@ -335,7 +339,8 @@ class TraceImporter {
     const timeText = entry.field(named.time);
     const endNs = timeText === undefined ? null : this.times.read(timeText.trim());
     if (endNs === null) return { ...bad(named.time, 'time', timeText), hint: this.times.hint };
-    if (this.lastNs !== null && endNs < this.lastNs) this.backward++;
+    // Spans are written as they end.
+    if (this.lastNs !== null && endNs < this.lastNs && !entry.isSpan) this.backward++;
     this.lastNs = endNs;
     const tookText = named.took && entry.field(named.took.field);
     const tookNs = tookText === undefined ? 0 : Number(tookText) * (named.took!.unit === 's' ? 1e9 : 1e6);
