@@ -119,7 +119,7 @@ function modelIds(names: readonly string[]): ModelIds {
       const position = positions.get(id) ?? (/^\d+$/.test(id) ? Number(id) : -1);
       return position < names.length ? position : -1;
     },
-    hint: `the workload addresses ${names.length} models (0 to ${names.length - 1}, or by name)`,
+    hint: `models of the workload: 0 to ${names.length - 1}, or by name`,
   };
 }
 

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -90,9 +90,10 @@ export async function readInput(path: string, place: ErrorPlace = {}): Promise<B
 /** Error for an operator about an unreadable file; `place` is where it was named. */
 export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}): EscapementError {
   const code = (error as NodeJS.ErrnoException).code;
+  const other = path.replace(/\.ya?ml$/, (end) => (end === '.yml' ? '.yaml' : '.yml'));
   const what =
     code === 'ENOENT'
-      ? 'no such file'
+      ? `no such file${other !== path && existsSync(other) ? `; did you mean ${other}?` : ''}`
       : code === 'EISDIR'
         ? 'is a folder, not a file'
         : error instanceof EscapementError

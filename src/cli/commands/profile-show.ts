@@ -27,7 +27,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   });
   const { assumed = [], ...sources } = profile.source;
   const lines = [
-    `${profile.name}: ${profile.precision} on ${profile.gpu} with ${profile.runtime}\n\n`,
+    `${profile.name}: ${[profile.precision, `on ${profile.gpu}`, `with ${profile.runtime}`].filter((one) => !/\bunknown$/.test(one)).join(' ')}\n\n`,
     table([['batch', 'ms', 'requests/s', ''], ...latencies]),
     `\nweights ${formatBytes(weightsBytes)}, loaded in ${loadMs} ms (${(loadBytesPerS / 1e9).toFixed(1)} GB/s)\n`,
     `input ${formatBytes(profile.inputBytes)}, output ${formatBytes(profile.outputBytes)} per request\n`,

@@ -119,7 +119,9 @@ function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
   const { actions, gpu, cost, scaling } = summary;
   if (actions === undefined || gpu === undefined) return [];
   const counts = FURTHER_COUNTS.flatMap((name) =>
-    summary[name] === undefined ? [] : `${formatCount(summary[name])} ${figureOf(name)!.label}`,
+    summary[name] === undefined
+      ? []
+      : `${formatCount(summary[name])} ${figureOf(name)!.label.replace(/s$/, summary[name] === 1 ? '' : 's')}`,
   );
   const batches = Object.entries(actions.inferByBatch).map(
     ([size, count]) => `${size}: ${formatCount(count)}`,
