@@ -47,7 +47,7 @@ test('a page for the decision says what to rent, what may come, and which runs s
   expect(scenarios[0]).toMatchObject({ value: 'baseline', cells: answer.cells, figures: answer.figures });
   const [before] = page.split('<section><h2>Charts</h2>') as [string];
   for (const { value } of scenarios) expect(textOf(before)).toContain(` ${value} `);
-  for (const title of ['What to set', 'Which models suffer first', 'How certain it is', 'What was assumed'])
+  for (const title of ['What to set', 'Which suffer first', 'How certain it is', 'What was assumed'])
     expect(before).toContain(`<h2>${title}</h2>`);
   const larger = plan.tried[plan.tried.indexOf(answer) + 1]!;
   expect(textOf(before)).toContain(` ${larger.value} `);
@@ -62,7 +62,7 @@ test('a page for the decision says what to rent, what may come, and which runs s
   // Prints end before what only a screen has room for.
   const printed = page.slice(0, page.indexOf('<section class="appendix">'));
   expect([...printed.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([
-    ...['What to set', 'The next smaller and larger choices', 'What if?', 'Which models suffer first'],
+    ...['What to set', 'The next smaller and larger choices', 'What if?', 'Which suffer first'],
     ...['How certain it is', 'What was assumed', 'Charts'],
   ]);
   // With the runs kept, the page is the same.
@@ -93,7 +93,7 @@ test('with --survive 1, the figures of a fleet on the page are those of the run 
   const [, number] = new RegExp(` s in which ${lost!.replace(' lost', ' is lost')} \\(run (\\d+)\\)`).exec(
     lead,
   )!;
-  expect(lead).toContain('Headroom with all GPUs there: the target holds');
+  expect(lead).toContain('Headroom over poisson at 150/s with all GPUs there: the target holds');
   const [row] = page.slice(page.indexOf(`id="run-${number}"`)).split('</tr>') as [string];
   expect(textOf(row)).toContain(` ${value}, ${lost} `);
   for (const setting of scenario.settings) expect(textOf(row).replaceAll('&quot;', '"')).toContain(setting);
