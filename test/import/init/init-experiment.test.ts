@@ -51,6 +51,9 @@ it('takes the models that a trace calls, on the kinds of GPUs that were measured
   ]);
   const { cluster, models } = await loaded(text);
   expect(cluster.kinds.map(({ name }) => name)).toEqual(['tesla-t4', 'a10']);
+  expect((await loaded(text)).warnings).toEqual([]);
+  const { warnings } = await loaded(text.replaceAll('a10', 'l4'));
+  expect(warnings).toEqual(['durations measured on A10 are taken for l4']);
   // As fast as resnet was: bert was not measured there.
   expect(text).toContain('{ kind: a10, count: 1, memory: 16GiB, speed: 2 } # price: ?/h');
   expect(models.map(({ name }) => name)).toEqual(['bert', 'ResNet']);
