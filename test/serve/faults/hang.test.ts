@@ -6,7 +6,8 @@ import { get, infer, tinyProfile, until } from '../../cli/server-process.js';
 import { GrpcClient } from '../../live/frontend/grpc-client.js';
 import { faultyProcess } from './rig.js';
 
-const HANGS = 'the thread that schedules has shown no sign of life for 10 s';
+// Longer than 10 s where threads share cores.
+const HANGS = /^the thread that schedules has shown no sign of life for \d+ s$/;
 
 function newServer() {
   const device = ['--device', `simulated:${tinyProfile()}`];
@@ -26,11 +27,14 @@ it('a server whose scheduler hangs is neither live nor ready, and is both when i
   server.send({ hangUntil: again });
 
   await until(async () => (await live()).status === 503);
-  expect(JSON.parse((await live()).text)).toEqual({ live: false, error: HANGS });
+  expect(JSON.parse((await live()).text)).toEqual({ live: false, error: expect.stringMatching(HANGS) });
   const ready = await get(http, '/v2/health/ready');
   expect([ready.status, JSON.parse(ready.text)]).toEqual([
     503,
-    { ready: false, error: `the server is not ready: ${HANGS}` },
+    {
+      ready: false,
+      error: expect.stringMatching(/^the server is not ready: the thread that schedules has shown/),
+    },
   ]);
   await until(async () => (await grpc.call('ServerLive', {})).live === false);
   expect(await grpc.call('ServerReady', {})).toEqual({ ready: false });
