@@ -184,18 +184,53 @@ describe('a pipeline', () => {
     expect(answers[1]!.limit).toBe(LIMIT_PIPELINE);
   });
 
-  it('that its client leaves withdraws what waits of it', async () => {
+  it.each([0, 5])('that its client leaves after %d ms withdraws what waits of it', async (ms) => {
     const steps = [step(0), step(1, [0])];
     const left: number[] = [];
     const { answers, simulator } = await run({
       ...BASE,
       pipelines: [pipeline(steps)],
-      source: new ListSource([{ timeNs: 0, model: 3, sloNs: 90 * MS }], () => 5 * MS),
+      source: new ListSource([{ timeNs: 0, model: 3, sloNs: 90 * MS }], () => ms * MS),
       cancelled: ({ model }, slot) => left.push(model[slot]!),
     });
     expect(left).toContain(3);
     expect(answers.some(({ model }) => model === 3)).toBe(false);
     expect(simulator.controller.requests.size).toBe(0);
+  });
+});
+
+describe('admission by prediction', () => {
+  const many = step(0, [], { fanOut: { kind: 'constant', value: 100 }, least: 100, mean: 100 });
+  const pipelines = [pipeline([many, step(1, [0])]), pipeline([step(0), step(1, [0])])];
+
+  it.each([
+    [
+      'that was done',
+      [
+        [0, 3, 450],
+        [0, 3, 450],
+        [0, 3, 450],
+        [240, 3, 450],
+        [240, 3, 450],
+        [260, 4, 450],
+      ],
+      [0, 0, 0, 0, 0, 0],
+    ],
+    [
+      'of requests that were refused',
+      [
+        [0, 3, 1],
+        [100, 4, 100],
+      ],
+      [OUTCOME_REJECTED, 0],
+    ],
+  ] as const)('no longer counts work %s', async (_name, arrivals, outcomes) => {
+    const source = new ListSource(
+      arrivals.map(([ms, model, sloMs]) => ({ timeNs: ms * MS, model, sloNs: sloMs * MS })),
+    );
+    const { answers } = await run({ ...BASE, pipelines, admission: 'predict', source });
+    const own = answers.filter(({ model }) => model >= 3).sort((a, b) => a.user - b.user);
+    expect(own.map(({ outcome }) => outcome)).toEqual(outcomes);
   });
 });
 

@@ -8,6 +8,8 @@ export interface SeededBug {
   readonly replace: string;
   /** A plan of test/swarm/regressions that finds it. */
   readonly plan?: string;
+  /** True: it is random experiments in the simulator that find it. */
+  readonly isSimulated?: boolean;
 }
 
 const ANSWERS: readonly SeededBug[] = [
@@ -244,6 +246,30 @@ const RECORDS: readonly SeededBug[] = [
   },
 ];
 
+const PIPELINES: readonly SeededBug[] = [
+  {
+    name: 'a join begins when the first step that it waits for ends',
+    file: 'core/pipelines.ts',
+    find: 'after.some((before) => open[before] !== 0)',
+    replace: '(after.length > 0 && after.every((before) => open[before] !== 0))',
+    isSimulated: true,
+  },
+  {
+    name: 'a pipeline that has failed forgets what waits of it',
+    file: 'core/pipelines.ts',
+    find: 'for (const slot of flow.slots) host.cancel(slot);',
+    replace: '',
+    isSimulated: true,
+  },
+  {
+    name: 'a step has the deadline of the next',
+    file: 'core/pipelines.ts',
+    find: 'sloNs[slot] * pipeline.shares[s])',
+    replace: 'sloNs[slot] * (pipeline.shares[s + 1] ?? 1))',
+    isSimulated: true,
+  },
+];
+
 export const BUGS: readonly SeededBug[] = [
   ...ANSWERS,
   ...LEASES_AND_LINKS,
@@ -251,4 +277,5 @@ export const BUGS: readonly SeededBug[] = [
   ...STARTS_AND_ENDS,
   ...TIMES,
   ...RECORDS,
+  ...PIPELINES,
 ];

@@ -37,6 +37,7 @@ function tryBug(bug: SeededBug): void {
     }
     const { found, passed } = runSwarm(root, [
       ...['--seed', FIRST_SEED, '--seeds', flags.seeds, '--until-failure'],
+      ...(bug.isSimulated === true ? ['--simulator'] : []),
     ]);
     say(bug, found === '' ? `IS NOT FOUND in ${flags.seeds} seeds` : `${passed}: ${found}`, found !== '');
     const seed = /^seed (\d+)/.exec(found)?.[1];
@@ -75,7 +76,8 @@ function runSwarm(
 function shrink(bug: SeededBug, root: string, seed: string): void {
   const out = join(OUT, bug.name.replaceAll(/\W+/g, '-'));
   const beganMs = performance.now();
-  runSwarm(root, ['--seed', seed, '--shrink', '--out', out]);
+  const simulator = bug.isSimulated === true ? ['--simulator'] : [];
+  runSwarm(root, [...simulator, '--seed', seed, '--shrink', '--out', out]);
   say(bug, `made smaller in ${Math.round((performance.now() - beganMs) / 1000)} s: ${out}/${seed}/smaller`);
 }
 

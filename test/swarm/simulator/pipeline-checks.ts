@@ -63,7 +63,11 @@ function orderProblem({ spec, own, steps }: Flow, models: readonly ModelSpec[]):
     const byNs = splitNs(spec, s, own, models) ?? endNs;
     for (const each of requests) {
       const dueNs = each.arrivalNs + each.sloNs;
-      if (each.model !== model || each.user !== own.user) return `${id} is sent as something else`;
+      if (
+        each.model !== model ||
+        (['user', 'requestClass', 'tenant'] as const).some((key) => each[key] !== own[key])
+      )
+        return `${id} is sent as something else`;
       if (each.arrivalNs !== beginNs) return `${id} begins ${each.arrivalNs - beginNs} ns late`;
       if (dueNs <= beginNs || dueNs > byNs + 1) return `${id} is to end ${dueNs - byNs} ns late`;
       const isExact = spec.split !== 'slack' || spec.steps.every((next) => !next.after.includes(s));
