@@ -41,12 +41,9 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       if (output !== '') writeOut(`${output}\n`);
     });
   } catch (error) {
-    if (!isUsageError(error)) {
-      if (places.size === 0) throw error;
-      // Loaded late, since it needs the whole schema.
-      const { atItsPlace } = await import('../config/overrides.js');
-      throw atItsPlace(error, (override) => places.get(override));
-    }
+    // Loaded late, since it needs the whole schema.
+    const { atItsPlace } = await import('../config/overrides.js');
+    if (!isUsageError(error)) throw atItsPlace(error, (override) => places.get(override));
     const help = await parser.getHelp();
     // For flags that need another, yargs writes `flag -> other`; for arguments, how many there are.
     const message = error.message

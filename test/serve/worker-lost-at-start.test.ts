@@ -15,7 +15,7 @@ class LosesItsWorker implements ModelHost, SchedulingService {
   away: readonly string[] = [];
   asked = 0;
   readonly models = smallModels(3, 1);
-  /** Null: nobody waits for the worker. */
+  /** Null: the worker is not awaited. */
   comesUp: (() => void) | null = null;
 
   constructor(
