@@ -188,7 +188,8 @@ describe('a server that is to end', () => {
     expect(await infer(http, 'ranker')).toBe(200);
     expect(await ended).toBe(0);
     const said = server.log.map(({ msg }) => msg);
-    expect(said.slice(-2)).toEqual(['SIGTERM: not ready; serving on for 5s', 'closed']);
+    expect(said).toContain('SIGTERM: not ready; serving on for 5s');
+    expect(said.at(-1)).toBe('closed');
   });
 });
 
