@@ -16,7 +16,7 @@ export interface KindPricesInput {
  * Relative values of a ns on a GPU of each kind when all are busy with requests in these proportions: the prices p that
  * minimize the bound on the rate that they prove,
  *
- * Σ_k p_k · gpus_k / Σ_m mix_m · min_k p_k · cost_km.
+ *   Σ_k p_k · gpus_k / Σ_m mix_m · min_k p_k · cost_km.
  *
  * This is the dual of the linear program that gives each kind the models it is comparatively best at. Exact for two
  * kinds; for more the search may end at a slightly higher rate. A price of 0: the kind has time to spare for everything

@@ -44,9 +44,11 @@ export interface UpperBounds {
  * any scheduler, they ignore LOADs after each model's first, memory, copies and controller time. Executions take the
  * time in the profile on their kind of GPU. Proofs in README.md.
  *
- * @example upperBounds( { count: 2, model: Int32Array.of(0, 0), arrivalNs: Float64Array.of(0, 0), sloNs:
- * Float64Array.of(5e6, 5e6) }, { models: [resnet50], gpus: 1 }, ).windowLimited; // 2, if a batch of two takes 5 ms or
- * less
+ * @example
+ * upperBounds(
+ *   { count: 2, model: Int32Array.of(0, 0), arrivalNs: Float64Array.of(0, 0), sloNs: Float64Array.of(5e6, 5e6) },
+ *   { models: [resnet50], gpus: 1 },
+ * ).windowLimited; // 2, if a batch of two takes 5 ms or less
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
   const { gpus } = cluster;
