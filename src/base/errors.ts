@@ -28,6 +28,25 @@ export class EscapementError extends Error {
   }
 }
 
+/**
+ * An error of an override at the place where that was written, which `placeOf` tells from its text; other errors are
+ * unchanged. A key below that of the override is appended to that of the place.
+ */
+export function atItsPlace<E>(
+  error: E,
+  placeOf: (override: string, code: ErrorCode) => ErrorPlace | undefined,
+): E | EscapementError {
+  if (!(error instanceof EscapementError) || error.place.flag === undefined) return error;
+  const { code, what, place: found } = error;
+  const override = error.place.flag.replace(/^--set /, '');
+  const place = placeOf(override, code);
+  if (place === undefined) return error;
+  const [set = ''] = override.split('=', 1);
+  const below = found.key?.startsWith(`${set}.`) ? found.key.slice(set.length) : '';
+  const key = place.key === undefined ? found.key : place.key + below;
+  return new EscapementError(code, what, { ...place, ...(key === undefined ? {} : { key }) });
+}
+
 function describe(what: string, { file, line, flag, key }: ErrorPlace): string {
   const where = file !== undefined && line !== undefined ? `${file}:${line}` : file;
   return [where, flag, key, what].filter((part) => part !== undefined && part !== '').join(': ');

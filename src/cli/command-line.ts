@@ -1,5 +1,5 @@
 import createYargs, { type Argv } from 'yargs';
-import type { ErrorPlace } from '../base/errors.js';
+import { atItsPlace, type ErrorPlace } from '../base/errors.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { nearest } from '../base/nearest.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
@@ -41,8 +41,6 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       if (output !== '') writeOut(`${output}\n`);
     });
   } catch (error) {
-    // Loaded late, since it needs the whole schema.
-    const { atItsPlace } = await import('../config/overrides.js');
     if (!isUsageError(error)) throw atItsPlace(error, (override) => places.get(override));
     const help = await parser.getHelp();
     // For flags that need another, yargs writes `flag -> other`; for arguments, how many there are.

@@ -135,25 +135,6 @@ export function isOverrideKey(text: string): boolean {
   return WHOLE_KEY.test(text);
 }
 
-/**
- * An error of an override at the place where that was written, which `placeOf` tells from its text; other errors are
- * unchanged. A key below that of the override is appended to that of the place.
- */
-export function atItsPlace<E>(
-  error: E,
-  placeOf: (override: string, code: ErrorCode) => ErrorPlace | undefined,
-): E | EscapementError {
-  if (!(error instanceof EscapementError) || error.place.flag === undefined) return error;
-  const { code, what, place: found } = error;
-  const override = error.place.flag.replace(/^--set /, '');
-  const place = placeOf(override, code);
-  if (place === undefined) return error;
-  const [set = ''] = override.split('=', 1);
-  const below = found.key?.startsWith(`${set}.`) ? found.key.slice(set.length) : '';
-  const key = place.key === undefined ? found.key : place.key + below;
-  return new EscapementError(code, what, { ...place, ...(key === undefined ? {} : { key }) });
-}
-
 function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: string): void {
   let node: Record<string | number, unknown> = tree;
   path.forEach((part, depth) => {

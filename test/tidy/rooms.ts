@@ -61,11 +61,11 @@ export const ROOMS: Grants = {
 /** Lines that each room may have. A room that needs more takes a library or drops something; files may be of any length. */
 export const BUDGETS: Readonly<Record<string, number>> = {
   audit: 2_050,
-  base: 2_025,
+  base: 2030,
   bounds: 1_150,
   browser: 130,
   cli: 5_150,
-  config: 5_095,
+  config: 5076,
   core: 5_045,
   index: 30,
   live: 24_820,

@@ -1,8 +1,7 @@
-import { EscapementError } from '../../base/errors.js';
+import { atItsPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
-import { atItsPlace } from '../../config/overrides.js';
 import type { Threshold } from '../../record/threshold.js';
 import { listed } from '../../text/words.js';
 import { seedChanges } from '../random-streams.js';

@@ -1,11 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ErrorCode, EscapementError } from '../../base/errors.js';
+import { atItsPlace, type ErrorCode, EscapementError } from '../../base/errors.js';
 import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
-import { atItsPlace } from '../../config/overrides.js';
 import { CAUSES, type FailureCounts } from '../../record/causes.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';

@@ -1,10 +1,9 @@
-import { EscapementError } from '../../base/errors.js';
+import { atItsPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { openWorkloads } from '../../config/open-workloads.js';
-import { atItsPlace } from '../../config/overrides.js';
 import { targetNames } from '../../config/pipelines.js';
 import { loadPlugins } from '../../config/plugins.js';
 import { type Case, placeInCase, readScenarios } from '../../config/sweep-section.js';

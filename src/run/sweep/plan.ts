@@ -1,9 +1,8 @@
-import { type ErrorPlace, EscapementError } from '../../base/errors.js';
+import { atItsPlace, type ErrorPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
-import { atItsPlace } from '../../config/overrides.js';
 import { partNames } from '../../config/part-names.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { NO_GPUS } from '../../config/schema-cluster.js';
