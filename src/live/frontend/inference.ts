@@ -156,6 +156,8 @@ class InputSet {
   private readonly bytes: (Uint8Array | undefined)[];
   private readonly given: Shape[] = [];
   private readonly isFree: boolean;
+  /** Largest batch, or number of rows. */
+  private readonly most: number;
 
   constructor(
     private readonly model: ServedModel,
@@ -164,6 +166,7 @@ class InputSet {
     this.signatures = model.signature.inputs;
     this.bytes = new Array(this.signatures.length);
     this.isFree = hasFreeSizes(model.signature);
+    this.most = Math.min(limits.maxBatch, model.signature.maxBatch ?? limits.maxBatch);
   }
 
   /** The whole shapes of the inputs, where requests choose sizes. */
@@ -220,13 +223,18 @@ class InputSet {
   private countOf(signature: TensorSignature, shape: unknown): number {
     if (!Array.isArray(shape)) return 0;
     const expected = signature.shape;
-    if (this.isFree) return isShape(shape) && fitsShape(shape, expected) ? 1 : 0;
+    if (this.isFree) return isShape(shape) && fitsShape(shape, expected) && this.hasRows(shape) ? 1 : 0;
     const batchDims = this.model.signature.batched ? 1 : 0;
     if (shape.length !== expected.length + batchDims) return 0;
     for (const [i, size] of expected.entries())
       if (shape[i + batchDims] !== size && !this.isLength(signature, i, shape[i + batchDims])) return 0;
     const count = batchDims === 0 ? 1 : shape[0];
-    return Number.isInteger(count) && count >= 1 && count <= this.limits.maxBatch ? count : 0;
+    return Number.isInteger(count) && count >= 1 && count <= this.most ? count : 0;
+  }
+
+  /** False for more rows than a model takes whose first dimension counts them. */
+  private hasRows([rows]: Shape): boolean {
+    return this.model.signature.maxBatch === undefined || rows <= this.most;
   }
 
   /** True if a size of an input is the length that requests choose. Throws an `ApiError` for one that the model does not take. */
@@ -243,12 +251,13 @@ class InputSet {
   }
 
   private expected({ datatype, shape }: TensorSignature): string {
-    const { batched, lengths } = this.model.signature;
-    const sizes = batched && !this.isFree ? ['n', ...shape] : shape;
+    const { batched, lengths, maxBatch } = this.model.signature;
+    const isCounted = this.isFree && maxBatch !== undefined;
+    const sizes = isCounted ? ['n', ...shape.slice(1)] : batched && !this.isFree ? ['n', ...shape] : shape;
     const free = lengths === undefined ? 'any size' : lengthsText(lengths);
     const meanings = [
-      ...(sizes[0] === 'n' ? [`n from 1 to ${this.limits.maxBatch}`] : []),
-      ...(shape.includes(FREE) ? [`${free} for -1`] : []),
+      ...(sizes[0] === 'n' ? [`n from 1 to ${this.most}`] : []),
+      ...(sizes.includes(FREE) ? [`${free} for -1`] : []),
     ];
     return [`${datatype} [${sizes.join(',')}]`, meanings.join(' and ')].filter(Boolean).join(' with ');
   }
