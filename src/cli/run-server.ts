@@ -140,6 +140,7 @@ async function serverOptions(
     httpPort: args['http-port'],
     grpcPort: args['grpc-port'],
     metricsPort: args['metrics-port'],
+    metricsModels: args['metrics-models'],
     ui: args.ui,
     frontend: {
       token: await tokenOf(args),

@@ -1,6 +1,7 @@
 import { HOST_VARIABLE } from '../config/host-variable.js';
 import { PROVIDERS } from '../live/device.js';
 import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../live/frontend/limits.js';
+import { MOST_NAMED_MODELS } from '../live/observe/telemetry/labels.js';
 import { LOG_LEVELS } from '../live/observe/telemetry/log-level.js';
 import { MEASURES, MODEL_CONTROLS } from '../serve/deployment-options.js';
 import { plugin } from './common-options.js';
@@ -158,6 +159,11 @@ export const serverFlags = {
     drain: durationOr('30s', 'After that, how long requests may take to finish'),
   }),
   ...group('Log', {
+    'metrics-models': wholeOr(
+      1,
+      MOST_NAMED_MODELS,
+      'Models with a label of their own in metrics; the others share one',
+    ),
     journal: journalFlag,
     'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep; off: keep all'),
     otlp: optional(collectorOf)(

@@ -24,6 +24,8 @@ export interface ServerOptions {
   readonly httpPort: number | null;
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
+  /** Models with a label of their own in metrics. Default: `MOST_NAMED_MODELS`. */
+  readonly metricsModels?: number;
   /** True if the metrics port has a web page that shows the server's activity. Default: no. */
   readonly ui?: boolean;
   /** Token, TLS and limits of both frontends. */

@@ -71,8 +71,9 @@ export class Server {
   private closing: Promise<void> | null = null;
   private readonly registry: Registry;
   readonly certificates: CertificateGauges;
-  /** Labels of its models in metrics. */
-  private readonly labels = new ModelLabels();
+  /** Labels in metrics: of all its models, and of those with requests. */
+  private readonly labels: ModelLabels;
+  private readonly requested: ModelLabels;
   private readonly clock: Clock;
   private readonly events: EventLog;
   private readonly models: ModelService;
@@ -84,6 +85,8 @@ export class Server {
     const clock = new Clock(world.time);
     this.clock = clock;
     this.events = new EventLog(log, world.time);
+    this.labels = new ModelLabels(options.metricsModels);
+    this.requested = new ModelLabels(options.metricsModels);
     this.models = new ModelService(deployment, log, this.labels, () => clock.nowNs(), clock.time);
     this.registry = options.registry ?? createRegistry();
     this.certificates = new CertificateGauges(this.registry);
@@ -111,7 +114,7 @@ export class Server {
     // What it takes to load is for those who use it.
     const RequestSpans = otlp && (await import('./request-spans.js')).RequestSpans;
     const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) => ({
-      ...observersOf(options, registry, assembly, { events, labels: this.labels }),
+      ...observersOf(options, registry, assembly, { events, labels: this.requested }),
       spans: RequestSpans ? new RequestSpans(assembly, { ...options, events, registry }) : null,
     }));
     const { controller, assembly, observers } = cluster;
@@ -184,7 +187,7 @@ export class Server {
       controller.core,
       (gpu) => fleet.nameOf(gpu),
       (gpu) => fleet.kindOf(gpu),
-      this.labels,
+      this.requested,
     );
     const { gpuMemory } = this.options;
     if (gpuMemory !== undefined) readOnScrape(registry, 'escapement_gpu_memory_bytes', gpuMemory);

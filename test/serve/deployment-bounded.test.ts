@@ -73,6 +73,8 @@ class Host implements ModelHost, SchedulingService {
     return { index, model };
   }
 
+  async spread(): Promise<void> {}
+
   async retireModel(index: number): Promise<void> {
     this.slots[index] = false;
   }
@@ -84,7 +86,7 @@ it('nothing that a deployment holds grows with models that come, go, and cannot 
   const host = new Host(time, statistics);
   const events = { info: () => {}, warn: () => {} };
   const options = { ...ALL_MODELS, control: 'explicit' as const };
-  const service = new ModelService(options, events, new ModelLabels(), host.nowNs, time);
+  const service = new ModelService(options, events, new ModelLabels(50), host.nowNs, time);
   service.attach(host, host, statistics);
   await service.start();
   const round = async (i: number) => {

@@ -110,13 +110,18 @@ function plain(_key: string, value: unknown): unknown {
 
 const TRANSPORTS = ['http', 'grpc'] as const;
 const KINDS = Object.keys(API_ERRORS) as ApiErrorKind[];
-/** Labels of models, from 1 on; what is of no known model is counted at 0. */
-const LABELS = 64;
 
-/** Counters for all threads of a process together: they outlive a thread that is replaced. */
-export function newApiErrorCounters(): SharedArrayBuffer {
-  const count = TRANSPORTS.length * KINDS.length * LABELS;
+/**
+ * Counters for all threads of a process together: they outlive a thread that is replaced. `models`: largest label of a model
+ * of its own; the others share the next one, and 0 is for no known model.
+ */
+export function newApiErrorCounters(models = 64): SharedArrayBuffer {
+  const count = TRANSPORTS.length * KINDS.length * (models + 2);
   return new SharedArrayBuffer(count * BigUint64Array.BYTES_PER_ELEMENT);
+}
+
+function labelsIn(counts: BigUint64Array): number {
+  return counts.length / (TRANSPORTS.length * KINDS.length);
 }
 
 /** Inference requests of one transport that were refused before the service was asked. */
@@ -131,19 +136,21 @@ export class ApiErrorCounts {
 
   /** `label`: of the model that is asked for, if it is known to the service. */
   add(kind: ApiErrorKind, label = 0): void {
-    const known = label < LABELS ? label : 0;
-    Atomics.add(this.counts, (this.first + KINDS.indexOf(kind)) * LABELS + known, 1n);
+    const labels = labelsIn(this.counts);
+    const known = label < labels ? label : 0;
+    Atomics.add(this.counts, (this.first + KINDS.indexOf(kind)) * labels + known, 1n);
   }
 }
 
 /** All counts at present; `reason` is the kind as metrics spell it: `not_ready`. Of models only those above 0. */
 export function readApiErrors(counters: SharedArrayBuffer) {
   const counts = new BigUint64Array(counters);
+  const labels = labelsIn(counts);
   return TRANSPORTS.flatMap((transport, t) =>
     KINDS.flatMap((kind, k) => {
       const reason = kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-      const from = (t * KINDS.length + k) * LABELS;
-      return Array.from({ length: LABELS }, (_, label) => {
+      const from = (t * KINDS.length + k) * labels;
+      return Array.from({ length: labels }, (_, label) => {
         const count = Number(Atomics.load(counts, from + label));
         return { transport, reason, label, count };
       }).filter(({ label, count }) => label === 0 || count > 0);

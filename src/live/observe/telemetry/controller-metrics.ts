@@ -45,8 +45,9 @@ interface LabelValues {
  */
 export class ControllerMetrics implements RunObserver {
   private readonly labels: ModelLabels;
-  /** By index of the scheduler: label of its model. */
-  private readonly labelOf: number[] = [];
+  /** By index of the scheduler: name of its model, and its label from its first request on; 0: none yet. */
+  private readonly nameOf: string[] = [];
+  private readonly numberOf: number[] = [];
   private readonly latency: Count;
   private readonly queueTime: Count;
   private readonly stageTime: Count;
@@ -131,7 +132,8 @@ export class ControllerMetrics implements RunObserver {
 
   /** Records the model added at an index. */
   modelCame(index: number, name: string): void {
-    this.labelOf[index] = this.labels.numberOf(name);
+    this.nameOf[index] = name;
+    this.numberOf[index] = 0;
   }
 
   answered(
@@ -144,7 +146,7 @@ export class ControllerMetrics implements RunObserver {
   ): void {
     const arrivalNs = requests.arrivalNs[slot];
     const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
-    const label = this.labelOf[requests.model[slot]];
+    const label = this.labelOf(requests.model[slot]);
     const index = label * OUTCOMES + outcome;
     const queueS = Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S;
     this.latency(index, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
@@ -175,7 +177,7 @@ export class ControllerMetrics implements RunObserver {
   /** Records the result of an action: each request of an INFER went through its stages. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs' | 'inputErrors'>): void {
     const { kind, status, model, count } = action;
-    const label = this.labelOf[model];
+    const label = this.labelOf(model);
     for (const error of result.inputErrors ?? []) if (error !== '') this.invalidInputs(label);
     if (kind !== INFER || status !== STATUS_OK) return;
     const first = label * STAGES.length;
@@ -208,6 +210,14 @@ export class ControllerMetrics implements RunObserver {
     this.workers.delete(worker);
   }
 
+  /** Label of a model with a request: those without have no series. */
+  private labelOf(index: number): number {
+    const known = this.numberOf[index];
+    if (known > 0) return known;
+    this.numberOf[index] = this.labels.numberOf(this.nameOf[index]);
+    return this.numberOf[index];
+  }
+
   private ended({ requestClass, tenant }: RequestTable, slot: number, outcome: Outcome): void {
     this.requests(outcome);
     this.byClass?.(requestClass[slot] * OUTCOMES + outcome);
@@ -231,10 +241,11 @@ export function registerCluster(
   labels = new ModelLabels(),
 ): void {
   readOnScrape(registry, 'escapement_queued_requests', function* () {
-    const named = (name: string) => [labels.valueOf(labels.numberOf(name))];
     const queued = queuedByModel(cluster, requests);
-    for (const [index, { name }] of cluster.models.entries())
-      if (name !== '') yield [named(name), queued[index]];
+    for (const [index, { name }] of cluster.models.entries()) {
+      const isNamed = name !== '' && (labels.known(name) > 0 || queued[index] > 0);
+      if (isNamed) yield [[labels.valueOf(labels.numberOf(name))], queued[index]];
+    }
   });
   readOnScrape(registry, 'escapement_unanswered_requests', () => [[[], requests.size]]);
   const ofGpus = (
@@ -278,7 +289,7 @@ export function registerModelStates(
 
 /** Registers the requests refused by the frontends. Returns their counters. */
 export function registerApiErrors(registry: Registry, labels: ModelLabels): SharedArrayBuffer {
-  const counters = newApiErrorCounters();
+  const counters = newApiErrorCounters(labels.most);
   readOnScrape(registry, 'escapement_refused_total', () =>
     readApiErrors(counters).map(
       ({ transport, reason, label, count }): Reading => [

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { ModelLabels } from '../../../../src/live/observe/telemetry/labels.js';
 
-it('the first 50 names are labels, whatever comes after them, and the rest is one', () => {
-  const labels = new ModelLabels();
+it('as many names as may be are labels, whatever comes after them, and the rest is one', () => {
+  const labels = new ModelLabels(50);
   const numbers = Array.from({ length: 60 }, (_, i) => labels.numberOf(`m${i}`));
   expect(numbers.slice(0, 50)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
   expect(new Set(numbers.slice(50))).toEqual(new Set([51]));
