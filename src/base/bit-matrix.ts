@@ -1,5 +1,6 @@
 import type { BitSet } from './bit-set.js';
 import { lowestBit, population } from './bits.js';
+import { grown } from './grown.js';
 
 /**
  * A matrix of bits, e.g. the GPUs that hold each model. Membership is one bit test and iteration skips 32 columns at a
@@ -7,13 +8,19 @@ import { lowestBit, population } from './bits.js';
  */
 export class BitMatrix {
   readonly words: number;
-  private readonly bits: Int32Array;
-  private readonly counts: Int32Array;
+  private bits: Int32Array;
+  private counts: Int32Array;
 
   constructor(rows: number, columns: number) {
     this.words = (columns + 31) >>> 5;
     this.bits = new Int32Array(rows * this.words);
     this.counts = new Int32Array(rows);
+  }
+
+  /** Appends empty rows, up to this number. */
+  grow(rows: number): void {
+    this.bits = grown(this.bits, rows * this.words);
+    this.counts = grown(this.counts, rows);
   }
 
   has(row: number, column: number): boolean {

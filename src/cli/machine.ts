@@ -57,14 +57,17 @@ export async function machineOptions(
   return { ...machine, models: [], source: new SimulatedSource(repository(cpu), times) };
 }
 
-/** Machine of a worker whose controller runs elsewhere. */
+/** Machine of a worker whose controller runs elsewhere, which asks for its models: other workers may have others. */
 export async function workerMachine(
   args: MachineArgs,
   runtime: RuntimeSettings,
   say: (what: string) => void,
 ): Promise<MachineOptions> {
   const machine = await machineOptions(args, runtime, say, 'repository');
-  if (machine.source === undefined) return machine;
+  if (machine.source === undefined) {
+    const { StartedModels } = await import('../live/worker/local-machine.js');
+    return { ...machine, models: [], source: new StartedModels(machine.models) };
+  }
   const { ReportedSource } = await import('../serve/reported-source.js');
   return { ...machine, source: new ReportedSource(machine.source, args.repository, say) };
 }

@@ -45,17 +45,21 @@ export function checkSpec(spec: ClusterSpec, gpus: number, models: number, pages
       key: 'cluster.gpus',
     });
   }
-  if (gpus * models > MAX_INSTANCES) {
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
-      `${gpus} GPUs times ${models} models is more than ${MAX_INSTANCES / 1e6} million instances: use fewer of either`,
-      { key: 'cluster.gpus' },
-    );
-  }
+  checkInstances(gpus, models);
   if (models === 0) {
     throw new EscapementError('E_CONFIG_VALUE', 'a cluster needs at least one model', { key: 'models' });
   }
   for (const model of spec.models) checkFits(checkModel(model, pages.length), Math.max(...pages));
+}
+
+/** Throws `E_CONFIG_VALUE` for more than fit into memory. */
+export function checkInstances(gpus: number, models: number): void {
+  if (gpus * models <= MAX_INSTANCES) return;
+  throw new EscapementError(
+    'E_CONFIG_VALUE',
+    `${gpus} GPUs times ${models} models is more than ${MAX_INSTANCES / 1e6} million instances: use fewer of either`,
+    { key: 'cluster.gpus' },
+  );
 }
 
 /** Kind of each GPU. GPUs are numbered kind by kind; spare ones are of the first kind. */

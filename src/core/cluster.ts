@@ -2,7 +2,15 @@ import { BitMatrix } from '../base/bit-matrix.js';
 import { BitSet } from '../base/bit-set.js';
 import { EscapementError } from '../base/errors.js';
 import type { Action } from './action.js';
-import { type ClusterSpec, checkFits, checkSpec, kindByGpu, largestBatch, slotsOf } from './cluster-spec.js';
+import {
+  type ClusterSpec,
+  checkFits,
+  checkInstances,
+  checkSpec,
+  kindByGpu,
+  largestBatch,
+  slotsOf,
+} from './cluster-spec.js';
 import type { Estimates } from './estimates.js';
 import { ExecRows } from './exec-rows.js';
 import { KindBars } from './kind-bars.js';
@@ -38,9 +46,9 @@ export class Cluster {
   readonly weights: readonly LaneTimeline[];
   readonly oneLane: boolean;
   readonly lanes: Lanes;
-  readonly recency: Recency;
+  recency: Recency;
   /** By GPU and model: INFERs without a result. */
-  private readonly running: Uint16Array;
+  private running: Uint16Array;
   /** By GPU: last reported clock, relative to nominal. */
   readonly clock: Float64Array;
   /** Highest clock any GPU ever reported, at least nominal. */
@@ -85,10 +93,7 @@ export class Cluster {
     this.rows = new ExecRows(models, spec.padding ?? 'batch');
     this.estimates = kinds.map((_, kind) => new KindEstimates(kind, models.length, this.rows.count));
     this.execOn = Array.from(this.kindOf, (kind) => this.estimates[kind].exec);
-    for (let m = 0; m < models.length; m++) {
-      for (const estimates of this.estimates) this.restart(estimates, m);
-      if (models[m] === NO_MODEL) this.bars.close(m);
-    }
+    for (let m = 0; m < models.length; m++) this.open(m);
     this.up = new BitSet(gpus);
     this.upOfKind = new Int32Array(kinds.length);
     for (let gpu = 0; gpu < gpus; gpu++) this.setUp(gpu, gpu < spec.gpus);
@@ -135,6 +140,27 @@ export class Cluster {
     );
   }
 
+  /** Throws `E_CONFIG_VALUE` for more slots than fit. */
+  checkSlots(slots: number): void {
+    checkInstances(this.gpus, slots);
+  }
+
+  /** For the controller, while no action runs: adds empty slots, up to this number. A new policy must follow. */
+  grow(slots: number): void {
+    const { models, gpus } = this;
+    const before = models.length;
+    while (models.length < slots) (models as ModelSpec[]).push(NO_MODEL);
+    this.held.grow(slots);
+    this.warm.grow(slots);
+    this.bars.grow(slots);
+    this.kindBars?.grow(slots);
+    this.recency = new Recency(gpus, slots);
+    this.running = new Uint16Array(gpus * slots);
+    const rows = this.rows.grow();
+    for (const estimates of this.estimates) estimates.grow(slots, rows);
+    for (let m = before; m < slots; m++) this.open(m);
+  }
+
   /** For the controller: puts a model that passed `checkNew` into an empty slot. */
   putModel(model: number, spec: ModelSpec): void {
     (this.models as ModelSpec[])[model] = this.rows.scheduled(spec);
@@ -162,16 +188,30 @@ export class Cluster {
 
   /** True if no GPU has the model and devices have failed to load it. */
   cannotLoad(model: number): boolean {
-    return this.bars.isHopeless(model, this.placesFor(model)) && this.held.count(model) === 0;
+    return this.held.count(model) === 0 && this.bars.isHopeless(model, this.placesFor(model));
   }
 
-  /** True if GPUs of this kind may hold the model: it fits, and they are fast enough for some of its requests. */
+  /**
+   * True if the GPU may hold the model: its worker has it, it fits, and the kind is fast enough for some of its requests.
+   */
   suits(gpu: number, model: number): boolean {
-    return this.kindBars === null || !this.kindBars.has(model, gpu);
+    return !this.bars.isAbsent(model, gpu) && (this.kindBars === null || !this.kindBars.has(model, gpu));
   }
 
-  /** Number of GPUs in service whose kind may hold the model. */
+  /** True if every GPU in service whose worker has the model holds it. */
+  isEverywhere(model: number): boolean {
+    const most = this.bars.workersDiffer ? this.placesFor(model) : this.up.count;
+    return this.held.count(model) >= most;
+  }
+
+  /** Number of GPUs in service that may hold the model. */
   placesFor(model: number): number {
+    if (this.bars.workersDiffer) {
+      let places = 0;
+      for (let gpu = this.up.next(0); gpu >= 0; gpu = this.up.next(gpu + 1))
+        if (this.suits(gpu, model)) places++;
+      return places;
+    }
     if (this.kindBars === null) return this.up.count;
     let places = 0;
     for (let kind = 0; kind < this.kinds; kind++)
@@ -297,6 +337,11 @@ export class Cluster {
       else awayNs = Math.min(awayNs, ns);
     }
     return leastNs < Number.POSITIVE_INFINITY ? leastNs : awayNs;
+  }
+
+  private open(model: number): void {
+    for (const estimates of this.estimates) this.restart(estimates, model);
+    if (this.models[model] === NO_MODEL) this.bars.close(model);
   }
 
   private restart(estimates: KindEstimates, model: number): void {

@@ -12,4 +12,6 @@ export interface ControllerPort {
   answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void;
   /** Reports that a retired model is gone: no GPU holds it, nothing of it is in flight, and its slot is free. */
   modelGone?(model: number, nowNs: number): void;
+  /** Reports that there are more model slots. */
+  grew?(slots: number, nowNs: number): void;
 }

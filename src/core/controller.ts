@@ -41,7 +41,8 @@ export class Controller {
   /** Request classes; at least one. */
   readonly classes: readonly RequestClass[];
 
-  private readonly policy: Policy;
+  private policy: Policy;
+  private readonly createPolicy: () => Policy;
   private readonly port: ControllerPort;
   private readonly observer: RunObserver | null;
   private readonly expiry: Expiry;
@@ -56,8 +57,10 @@ export class Controller {
   private readonly cancels: number[] = [];
   private readonly gpuChanges: GpuChange[] = [];
   private readonly slots: ModelSlots;
+  /** Number of model slots to have as soon as no action runs; 0: as many as there are. */
+  private growTo = 0;
   /** Null: no admission by prediction. */
-  private readonly forecast: Forecast | null;
+  private forecast: Forecast | null;
   /** Null: no tenants. */
   private readonly tenants: Tenants | null;
   /** Null: no pipelines. */
@@ -78,14 +81,16 @@ export class Controller {
     );
     this.slack = new WindowSlack(this.cluster.gpus);
     this.orders = new Orders(this.cluster, this.requests, this.decisions, options, this.slack);
-    this.policy = options.createPolicy({
-      cluster: this.cluster,
-      requests: this.requests,
-      dispatch: this.orders,
-      defaultSloNs: options.defaultSloNs,
-      classes: this.classes,
-      hasShares: (options.tenants?.length ?? 0) > 1,
-    });
+    this.createPolicy = () =>
+      options.createPolicy({
+        cluster: this.cluster,
+        requests: this.requests,
+        dispatch: this.orders,
+        defaultSloNs: options.defaultSloNs,
+        classes: this.classes,
+        hasShares: (options.tenants?.length ?? 0) > 1,
+      });
+    this.policy = this.createPolicy();
     this.forecast =
       options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
     this.tenants = Tenants.open(options.tenants, this.cluster, this.requests, this.policy.sharesFirst);
@@ -180,11 +185,28 @@ export class Controller {
   }
 
   /**
+   * Adds empty model slots, up to this number, as soon as no action runs: until then none is sent. The policy starts
+   * anew. The port's `grew` reports it. Throws `E_CONFIG_VALUE` for more than fit.
+   */
+  grow(slots: number): void {
+    this.cluster.checkSlots(slots);
+    this.growTo = slots;
+  }
+
+  /**
    * Adds a model in the next `step`, in an empty slot such as `emptySlot`. Requests for it may be offered at once.
    * Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have.
    */
   putModel(model: number, spec: ModelSpec): void {
     this.slots.put(model, spec);
+  }
+
+  /**
+   * Reports the GPUs whose workers do not have the model, in place of an earlier report: it is not loaded there. A new
+   * model is on all workers.
+   */
+  setAbsent(model: number, gpus: readonly number[]): void {
+    this.slots.setAbsent(model, gpus);
   }
 
   /**
@@ -208,7 +230,7 @@ export class Controller {
   /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
     const inputs = this.resultCount + this.arrivedCount + this.gpuChanges.length + this.cancels.length;
-    return inputs > 0 || this.slots.hasInput;
+    return inputs > 0 || this.slots.hasInput || (this.growTo > 0 && this.orders.isIdle);
   }
 
   /** Processes all reported events, then decides until there is nothing left to decide. */
@@ -218,7 +240,8 @@ export class Controller {
     this.cluster.bars.advance(nowNs);
     for (let i = 0; i < this.resultCount; i++) this.handleResult(this.results[i], nowNs);
     this.resultCount = 0;
-    if (this.slots.hasInput) this.slots.bring(this.policy, this.decisions, nowNs);
+    if (this.growTo > 0 && this.orders.isIdle) this.growNow(nowNs);
+    if (this.slots.hasInput && this.slots.bring(this.policy, this.decisions, nowNs)) this.modelsMoved(nowNs);
     if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
     if (this.cancels.length > 0) this.withdrawCancelled(nowNs);
     for (let i = 0; i < this.arrivedCount; i++) {
@@ -228,14 +251,36 @@ export class Controller {
     this.arrivedCount = 0;
     this.expiry.advance(nowNs);
     if (this.slots.retiring > 0) this.clearSlots(nowNs);
-    this.policy.schedule(nowNs);
+    if (this.growTo === 0) this.policy.schedule(nowNs);
     // Within the step, so that a replay, which asks for no wake-ups, forgets the same.
     if (this.policy.wakesWhenDue !== true) this.expiry.dropAnswered();
   }
 
   /** Time of the next `step` if nothing arrives first; Infinity: not needed. */
   nextWakeNs(nowNs: number): number {
-    return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
+    const policyNs = this.growTo === 0 ? this.policy.nextWakeNs(nowNs) : Number.POSITIVE_INFINITY;
+    return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, policyNs);
+  }
+
+  /** Adds the slots, and hands everything over to a new policy, as if all GPUs had come with their weights. */
+  private growNow(nowNs: number): void {
+    const { cluster, requests } = this;
+    cluster.grow(this.growTo);
+    this.orders.grow();
+    this.pipelines?.renumber(this.growTo);
+    this.decisions.add(this.growTo);
+    this.growTo = 0;
+    this.policy = this.createPolicy();
+    this.slots.grow(this.policy, nowNs);
+    if (this.forecast !== null) this.forecast = new Forecast(cluster, requests, this.policy);
+    for (let model = 0; model < cluster.models.length; model++)
+      for (let gpu = cluster.warm.next(model, 0); gpu >= 0; gpu = cluster.warm.next(model, gpu + 1))
+        this.policy.weightsFound(gpu, model, nowNs);
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) this.policy.lanesChanged(gpu, nowNs);
+    const waiting: number[] = [];
+    requests.forWaiting(-1, (slot) => waiting.push(slot));
+    for (const slot of waiting.sort((a, b) => requests.id[a] - requests.id[b])) this.queue(slot, nowNs);
+    this.port.grew?.(cluster.models.length, nowNs);
   }
 
   private openPipelines({ pipelines = [], admission }: ControllerOptions): Pipelines | null {
@@ -290,6 +335,13 @@ export class Controller {
       changeGpu(this.cluster, this.policy, change, nowNs);
     }
     this.gpuChanges.length = 0;
+    this.expiry.fleetChanged();
+  }
+
+  /** Lets the policy look at all GPUs again: some may take other models than before. */
+  private modelsMoved(nowNs: number): void {
+    const { up } = this.cluster;
+    for (let gpu = up.next(0); gpu >= 0; gpu = up.next(gpu + 1)) this.policy.lanesChanged(gpu, nowNs);
     this.expiry.fleetChanged();
   }
 

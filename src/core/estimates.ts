@@ -1,3 +1,5 @@
+import { grown } from '../base/grown.js';
+
 const WINDOW = 10;
 const PERCENTILE = 0.99;
 
@@ -25,10 +27,10 @@ export class Estimates {
   /** Appends rows. */
   grow(rows: number): void {
     const all = this.rows + rows;
-    this.samples = enlarge(this.samples, new Float64Array(all * WINDOW));
-    this.count = enlarge(this.count, new Uint8Array(all));
-    this.oldest = enlarge(this.oldest, new Uint8Array(all));
-    this.value = enlarge(this.value, new Float64Array(all));
+    this.samples = grown(this.samples, all * WINDOW);
+    this.count = grown(this.count, all);
+    this.oldest = grown(this.oldest, all);
+    this.value = grown(this.value, all);
   }
 
   get(row: number): number {
@@ -71,9 +73,4 @@ export class Estimates {
     const fraction = PERCENTILE * (count - 1) - (count - 2);
     return Math.floor(second + fraction * (largest - second));
   }
-}
-
-function enlarge<T extends Float64Array | Uint8Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

@@ -1,19 +1,20 @@
+import { grown } from '../base/grown.js';
 import { bucketCount, bucketOf, type Padding, unmixed } from './lengths.js';
 import type { ModelSpec } from './model.js';
 
 /** Layout of the estimate rows of each model's INFERs: one per batch size and length the policy distinguishes. */
 export class ExecRows {
   /** By model: number of lengths that the policy distinguishes. */
-  readonly buckets: Int32Array;
+  buckets: Int32Array;
   /** By model: 1 if it takes inputs of several lengths, else 0. */
-  readonly takesLengths: Uint8Array;
+  takesLengths: Uint8Array;
   /** By model: its first row, and the first of its longest length. */
-  readonly first: Int32Array;
-  readonly longest: Int32Array;
+  first: Int32Array;
+  longest: Int32Array;
   /** Total number of rows. */
   count = 0;
   /** By model: number of rows it owns. */
-  private readonly own: Int32Array;
+  private own: Int32Array;
 
   constructor(
     private readonly models: readonly ModelSpec[],
@@ -25,6 +26,19 @@ export class ExecRows {
     this.longest = new Int32Array(models.length);
     this.own = new Int32Array(models.length);
     for (let model = 0; model < models.length; model++) this.put(model);
+  }
+
+  /** Lays out models appended to the list. Returns the number of rows added. */
+  grow(): number {
+    const { models, count } = this;
+    const before = this.own.length;
+    this.buckets = grown(this.buckets, models.length);
+    this.takesLengths = grown(this.takesLengths, models.length);
+    this.first = grown(this.first, models.length);
+    this.longest = grown(this.longest, models.length);
+    this.own = grown(this.own, models.length);
+    for (let model = before; model < models.length; model++) this.put(model);
+    return this.count - count;
   }
 
   /** Returns a new model in schedulable form. */

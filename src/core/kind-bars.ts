@@ -1,4 +1,5 @@
 import { BitMatrix } from '../base/bit-matrix.js';
+import { grown } from '../base/grown.js';
 import { timesOfBucket } from './lengths.js';
 import { type ModelSpec, timesOn } from './model.js';
 
@@ -10,7 +11,7 @@ export class KindBars {
   /** Row = model. */
   private readonly barred: BitMatrix;
   /** By model: longest SLO of any request for it; 0: no request yet. */
-  private readonly longestSloNs: Float64Array;
+  private longestSloNs: Float64Array;
 
   constructor(
     private readonly models: readonly ModelSpec[],
@@ -21,6 +22,12 @@ export class KindBars {
     this.barred = new BitMatrix(models.length, pages.length);
     this.longestSloNs = new Float64Array(models.length);
     for (let model = 0; model < models.length; model++) this.put(model);
+  }
+
+  /** Appends models, up to this number. */
+  grow(models: number): void {
+    this.barred.grow(models);
+    this.longestSloNs = grown(this.longestSloNs, models);
   }
 
   has(model: number, gpu: number): boolean {

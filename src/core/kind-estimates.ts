@@ -1,3 +1,4 @@
+import { grown } from '../base/grown.js';
 import { NS_PER_S } from '../base/units.js';
 import { Estimates } from './estimates.js';
 import { timesOfBucket } from './lengths.js';
@@ -13,7 +14,7 @@ export class KindEstimates {
   /** By model. */
   readonly load: Estimates;
   /** By model: end of its last measured action. */
-  private readonly measuredNs: Float64Array;
+  private measuredNs: Float64Array;
 
   constructor(
     private readonly kind: number,
@@ -34,6 +35,13 @@ export class KindEstimates {
       const first = row + bucket * execNs.length;
       for (let b = 0; b < execNs.length; b++) this.exec.restart(first + b, execNs[b]);
     }
+  }
+
+  /** Appends models, up to this number, and rows for their INFERs. */
+  grow(models: number, rows: number): void {
+    this.exec.grow(rows);
+    this.load.grow(models - this.load.rows);
+    this.measuredNs = grown(this.measuredNs, models);
   }
 
   /** Clears the time of the last measurement, for a new model in the slot. */

@@ -1,4 +1,5 @@
 import { BitMatrix } from '../base/bit-matrix.js';
+import { grown } from '../base/grown.js';
 import { NS_PER_S } from '../base/units.js';
 import type { KindBars } from './kind-bars.js';
 
@@ -15,20 +16,27 @@ interface Bar {
   untilNs: number;
 }
 
-/** Models barred from GPUs: for a while after the device failed to load them, or for good where the kind is unfit. */
+/**
+ * Models barred from GPUs: for a while after the device failed to load them, or for good where the kind is unfit or the
+ * worker does not have them.
+ */
 export class LoadBars {
   /** End of the next bar to expire; Infinity: none. */
   nextEndNs = Number.POSITIVE_INFINITY;
   /** Row = model. */
   private readonly barred: BitMatrix;
+  /** Row = model: GPUs whose worker does not have it. Null: all workers have all models. */
+  private absent: BitMatrix | null = null;
+  /** True if any bar other than those by kind may be in force. */
+  private isAny = false;
   /** By model: 1 if it may be loaded nowhere, because it is retiring or its slot is empty. */
-  private readonly closed: Uint8Array;
+  private closed: Uint8Array;
   /** Bars in force, and ended ones not yet followed by a successful LOAD. Few: most runs have none. */
   private readonly bars: Bar[] = [];
 
   constructor(
-    models: number,
-    gpus: number,
+    private models: number,
+    private readonly gpus: number,
     /** Bars by kind of GPU; null: all are of one kind. */
     private readonly kinds: KindBars | null = null,
   ) {
@@ -36,10 +44,37 @@ export class LoadBars {
     this.closed = new Uint8Array(models);
   }
 
+  /** Appends models, up to this number. */
+  grow(models: number): void {
+    this.models = models;
+    this.barred.grow(models);
+    this.absent?.grow(models);
+    this.closed = grown(this.closed, models);
+  }
+
   has(model: number, gpu: number): boolean {
     if (this.closed[model] === 1) return true;
     if (this.kinds?.has(model, gpu)) return true;
-    return this.nextEndNs < Number.POSITIVE_INFINITY && this.barred.has(model, gpu);
+    return this.isAny && (this.barred.has(model, gpu) || this.isAbsent(model, gpu));
+  }
+
+  /** True if the GPU's worker does not have the model. */
+  isAbsent(model: number, gpu: number): boolean {
+    return this.absent?.has(model, gpu) === true;
+  }
+
+  /** True if some worker does not have some model. */
+  get workersDiffer(): boolean {
+    return this.absent !== null;
+  }
+
+  /** Replaces the GPUs whose workers do not have the model. */
+  setAbsent(model: number, gpus: readonly number[]): void {
+    if (this.absent === null && gpus.length === 0) return;
+    this.absent ??= new BitMatrix(this.models, this.gpus);
+    this.absent.clear(model);
+    for (const gpu of gpus) this.absent.add(model, gpu);
+    this.renewNext();
   }
 
   /** Bars the model after a LOAD failed on the device. */
@@ -77,6 +112,7 @@ export class LoadBars {
   /** Clears all bars, for a new model in the slot. */
   reopen(model: number): void {
     this.closed[model] = 0;
+    this.absent?.clear(model);
     for (const { gpu } of this.bars.filter((bar) => bar.model === model)) this.forget(model, gpu);
   }
 
@@ -101,5 +137,6 @@ export class LoadBars {
     this.nextEndNs = Number.POSITIVE_INFINITY;
     for (const { model, gpu, untilNs } of this.bars)
       if (this.barred.has(model, gpu)) this.nextEndNs = Math.min(this.nextEndNs, untilNs);
+    this.isAny = this.absent !== null || this.nextEndNs < Number.POSITIVE_INFINITY;
   }
 }

@@ -1,3 +1,4 @@
+import { grown } from '../base/grown.js';
 import { invariant } from '../base/invariant.js';
 import type { Cluster } from './cluster.js';
 import type { Digest } from './digest.js';
@@ -12,12 +13,14 @@ const RETIRING = 2;
 
 /** Adds and removes models while a controller runs, and tracks how far retiring ones are. */
 export class ModelSlots {
-  private readonly state: Uint8Array;
+  private state: Uint8Array;
   /** By model: requests without an answer. */
-  private readonly open: Int32Array;
+  private open: Int32Array;
   /** Models to add in the next step, and those retiring, in call order. */
   private readonly coming: { readonly model: number; readonly spec: ModelSpec }[] = [];
   private readonly leaving: number[] = [];
+  /** GPUs whose workers do not have a model, by model, to apply in the next step. */
+  private readonly absent: { readonly model: number; readonly gpus: readonly number[] }[] = [];
   /** Retiring models not yet reported to the policy. */
   private readonly retired: number[] = [];
   private hasNews = false;
@@ -42,12 +45,26 @@ export class ModelSlots {
     return this.state.indexOf(EMPTY);
   }
 
+  /** Call when the cluster has more slots, and this policy. */
+  grow(policy: Policy, nowNs: number): void {
+    for (const model of this.leaving) policy.modelRetires?.(model, nowNs);
+    this.retired.length = 0;
+    this.state = grown(this.state, this.cluster.models.length);
+    this.open = grown(this.open, this.cluster.models.length);
+  }
+
   /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have. */
   put(model: number, spec: ModelSpec): void {
     invariant(this.state[model] === EMPTY, 'a model is put into an empty slot');
     this.cluster.checkNew(spec);
     this.state[model] = SERVING;
     this.coming.push({ model, spec });
+    this.hasNews = true;
+  }
+
+  /** Replaces the GPUs whose workers do not have the model. */
+  setAbsent(model: number, gpus: readonly number[]): void {
+    this.absent.push({ model, gpus });
     this.hasNews = true;
   }
 
@@ -69,8 +86,11 @@ export class ModelSlots {
     this.open[model]--;
   }
 
-  /** Puts new models into their slots, and reports retiring ones to the policy. */
-  bring(policy: Policy, decisions: Digest, nowNs: number): void {
+  /**
+   * Puts new models into their slots, and reports retiring ones to the policy. Returns true if models are on other
+   * workers than before.
+   */
+  bring(policy: Policy, decisions: Digest, nowNs: number): boolean {
     this.hasNews = false;
     for (const { model, spec } of this.coming) {
       decisions.add(model);
@@ -80,6 +100,13 @@ export class ModelSlots {
     this.coming.length = 0;
     for (const model of this.retired) policy.modelRetires?.(model, nowNs);
     this.retired.length = 0;
+    const moved = this.absent.length > 0;
+    for (const { model, gpus } of this.absent) {
+      decisions.add(model);
+      this.cluster.bars.setAbsent(model, gpus);
+    }
+    this.absent.length = 0;
+    return moved;
   }
 
   /** Unloads retiring models without waiting requests, and empties the slots of those loaded nowhere. */

@@ -1,3 +1,4 @@
+import { grown } from '../base/grown.js';
 import { invariant } from '../base/invariant.js';
 import { ABORT, Action, type ActionKind, INFER, LOAD, STATUS_PENDING, UNLOAD } from './action.js';
 import type { Cluster } from './cluster.js';
@@ -17,7 +18,7 @@ export class Orders implements Dispatcher {
   private readonly pool: Action[] = [];
   private nextActionId = 0;
   /** By model: actions without a result. */
-  private readonly pending: Int32Array;
+  private pending: Int32Array;
 
   constructor(
     private readonly cluster: Cluster,
@@ -33,6 +34,16 @@ export class Orders implements Dispatcher {
   /** True if an action of the model has no result yet. */
   isPending(model: number): boolean {
     return this.pending[model] > 0;
+  }
+
+  /** True if every action but an abort has a result. */
+  get isIdle(): boolean {
+    return this.pending.every((actions) => actions === 0);
+  }
+
+  /** Call when the cluster has more slots. */
+  grow(): void {
+    this.pending = grown(this.pending, this.cluster.models.length);
   }
 
   infer({ gpu, model, batchIndex, slots, count, earliestNs, latestNs, nowNs }: InferOrder): number {
@@ -64,6 +75,7 @@ export class Orders implements Dispatcher {
 
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): number {
     invariant(this.cluster.hasModel(model), 'LOAD is of a model that is there');
+    invariant(!this.cluster.bars.isAbsent(model, gpu), 'LOAD goes to a GPU whose worker has the model');
     invariant(this.cluster.held.add(model, gpu), 'LOAD goes to a GPU that lacks the model');
     this.cluster.pages[gpu].take(this.cluster.models[model].pages);
     const action = this.newAction(LOAD, gpu, model, nowNs);

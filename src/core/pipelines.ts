@@ -128,7 +128,7 @@ export class Pipelines {
   /** `first`: number of the first pipeline in `RequestTable.model`, after all models. */
   constructor(
     specs: readonly PipelineSpec[],
-    private readonly first: number,
+    private first: number,
     private readonly host: PipelineHost,
   ) {
     let steps = 1;
@@ -151,6 +151,13 @@ export class Pipelines {
     this.restNs = new Float64Array(steps);
     this.ownLeastNs = new Float64Array(steps);
     this.restLeastNs = new Float64Array(steps);
+  }
+
+  /** Numbers the pipelines from `first` on, after more models. */
+  renumber(first: number): void {
+    for (const flow of this.flows)
+      if (flow !== undefined) this.host.requests.model[flow.slot] += first - this.first;
+    this.first = first;
   }
 
   /** Takes in a new request of a pipeline. */

@@ -1,3 +1,5 @@
+import { grown } from '../base/grown.js';
+
 const NONE = -1;
 
 /**
@@ -125,14 +127,8 @@ class RecencyList {
   }
 
   private grow(): void {
-    this.models = doubled(this.models);
-    this.newerOf = doubled(this.newerOf);
-    this.olderOf = doubled(this.olderOf);
+    this.models = grown(this.models, 2 * this.slots);
+    this.newerOf = grown(this.newerOf, 2 * this.slots);
+    this.olderOf = grown(this.olderOf, 2 * this.slots);
   }
-}
-
-function doubled(from: Int32Array): Int32Array<ArrayBuffer> {
-  const to = new Int32Array(from.length * 2);
-  to.set(from);
-  return to;
 }

@@ -1,3 +1,4 @@
+import { grown } from '../base/grown.js';
 import { STATUS_OK } from './action.js';
 
 /** Outcome of a request. Every request gets exactly one. */
@@ -139,33 +140,28 @@ export class RequestTable {
 
   private grow(): void {
     const capacity = this.id.length * 2;
-    this.id = enlarge(this.id, new Float64Array(capacity));
-    this.state = enlarge(this.state, new Uint8Array(capacity));
-    this.model = enlarge(this.model, new Int32Array(capacity));
-    this.user = enlarge(this.user, new Int32Array(capacity));
-    this.requestClass = enlarge(this.requestClass, new Uint8Array(capacity));
-    this.tenant = enlarge(this.tenant, new Int32Array(capacity));
-    this.length = enlarge(this.length, new Int32Array(capacity));
-    this.bucket = enlarge(this.bucket, new Uint8Array(capacity));
-    this.arrivalNs = enlarge(this.arrivalNs, new Float64Array(capacity));
-    this.sloNs = enlarge(this.sloNs, new Float64Array(capacity));
-    this.dueNs = enlarge(this.dueNs, new Float64Array(capacity));
-    this.execDemand = enlarge(this.execDemand, new Float64Array(capacity));
-    this.loadDemand = enlarge(this.loadDemand, new Float64Array(capacity));
-    this.limit = enlarge(this.limit, new Uint8Array(capacity));
-    this.possible = enlarge(this.possible, new Uint8Array(capacity));
-    this.isAboveShare = enlarge(this.isAboveShare, new Uint8Array(capacity));
-    this.predictedNs = enlarge(this.predictedNs, new Float64Array(capacity));
-    this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
-    this.isCancelled = enlarge(this.isCancelled, new Uint8Array(capacity));
-    this.failedInfer = enlarge(this.failedInfer, new Float64Array(capacity));
-    this.failedStatus = enlarge(this.failedStatus, new Int32Array(capacity));
-    this.step = enlarge(this.step, new Int32Array(capacity));
-    this.parent = enlarge(this.parent, new Float64Array(capacity));
+    this.id = grown(this.id, capacity);
+    this.state = grown(this.state, capacity);
+    this.model = grown(this.model, capacity);
+    this.user = grown(this.user, capacity);
+    this.requestClass = grown(this.requestClass, capacity);
+    this.tenant = grown(this.tenant, capacity);
+    this.length = grown(this.length, capacity);
+    this.bucket = grown(this.bucket, capacity);
+    this.arrivalNs = grown(this.arrivalNs, capacity);
+    this.sloNs = grown(this.sloNs, capacity);
+    this.dueNs = grown(this.dueNs, capacity);
+    this.execDemand = grown(this.execDemand, capacity);
+    this.loadDemand = grown(this.loadDemand, capacity);
+    this.limit = grown(this.limit, capacity);
+    this.possible = grown(this.possible, capacity);
+    this.isAboveShare = grown(this.isAboveShare, capacity);
+    this.predictedNs = grown(this.predictedNs, capacity);
+    this.arrivalCopies = grown(this.arrivalCopies, capacity);
+    this.isCancelled = grown(this.isCancelled, capacity);
+    this.failedInfer = grown(this.failedInfer, capacity);
+    this.failedStatus = grown(this.failedStatus, capacity);
+    this.step = grown(this.step, capacity);
+    this.parent = grown(this.parent, capacity);
   }
-}
-
-function enlarge<T extends Float64Array | Int32Array | Uint8Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

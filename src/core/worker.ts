@@ -1,3 +1,4 @@
+import { grown } from '../base/grown.js';
 import { invariant } from '../base/invariant.js';
 import {
   ABORT,
@@ -315,9 +316,7 @@ export class WeightsTable {
   /** Grows the table to at least this many models. */
   reach(models: number): void {
     if (models <= this.cells.length) return;
-    const cells = new Int32Array(2 * models);
-    cells.set(this.cells);
-    this.cells = cells;
+    this.cells = grown(this.cells, 2 * models);
   }
 
   /** Complete and ready for INFER. */

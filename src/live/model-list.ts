@@ -10,6 +10,8 @@ export interface OfferedVersion {
   readonly isMeasured: boolean;
   /** True if the settings do not choose it: it replaces an unreadable higher version when nothing else is served. */
   readonly standsIn?: boolean;
+  /** Workers that have it; absent: that of the list. */
+  readonly workers?: readonly string[];
 }
 
 /** Reason why a model, or a version of it, cannot be served. */

@@ -143,8 +143,11 @@ export interface ServedModel {
 export interface ModelSource {
   /** Available models, or one of them with digests of its files. Rejects if unknown. */
   list(name: string | null): Promise<ModelList>;
-  /** Opens the version, ready to run. Rejects with the reason, for people: it is missing, or its files differ. */
-  open(name: string, version: string, digest: string): Promise<WorkerModel>;
+  /**
+   * Opens the version, ready to run; null: there is no model of that name. Rejects with the reason, for people: the version
+   * is missing, or its files differ.
+   */
+  open(name: string, version: string, digest: string): Promise<WorkerModel | null>;
   /** Resolves when no call is in progress. */
   close(): Promise<void>;
 }

@@ -24,6 +24,7 @@ export function clusterModels(controller: LiveController, fleet: Fleet): ModelHo
       invariant(model !== null, 'a model that was added is there');
       return { index, model };
     },
+    spread: (index, workers) => fleet.models.spread(index, workers),
     retireModel: (index) => controller.retireModel(index),
   };
 }
@@ -32,26 +33,25 @@ export function clusterModels(controller: LiveController, fleet: Fleet): ModelHo
 type Offers = readonly { readonly worker: string; readonly offer: OfferedVersion }[];
 
 /**
- * Merges the models that workers could run together. A version counts if the settings of any of them choose it: the
- * others may have it, too. A version known to be missing or different on a worker is a problem that names it.
+ * Merges the models that workers could run together. A worker may lack a model. A version counts if the settings of any
+ * of them choose it: the others may have it, too. A version known to be different on a worker is a problem that names it.
  */
 export function mergeModelLists(lists: readonly WorkerModelList[]): ModelList {
   const problems: ModelProblem[] = lists.flatMap(({ worker, problems: own }) =>
     own.map(({ name, version, error }) => ({ name, version, error: problemAt(worker, error) })),
   );
   const broken = new Set(problems.map(({ name, version }) => keyOf(name, version)));
-  const known = lists.map(({ worker, versions, problems }) => ({
-    worker,
-    names: new Set([...versions, ...problems].map(({ name }) => name)),
-  }));
   const versions: OfferedVersion[] = [];
   for (const offers of byVersion(lists)) {
     const [{ offer }] = offers;
     const { name, version } = offer;
     if (broken.has(keyOf(name, null)) || broken.has(keyOf(name, version))) continue;
-    const error = missing(name, known) ?? different(offers);
+    const error = different(offers);
     if (error !== null) problems.push({ name, version, error });
-    else versions.push({ ...offer, isMeasured: offers.every((each) => each.offer.isMeasured) });
+    else {
+      const isMeasured = offers.every((each) => each.offer.isMeasured);
+      versions.push({ ...offer, isMeasured, workers: offers.map(({ worker }) => worker) });
+    }
   }
   return {
     versions: versions.sort(byNameAndVersion),
@@ -77,17 +77,6 @@ function byVersion(lists: readonly WorkerModelList[]): Offers[] {
 /** Key of a version; null: the model as a whole. */
 function keyOf(name: string, version: string | null): string {
   return JSON.stringify([name, version]);
-}
-
-interface Known {
-  readonly worker: string;
-  readonly names: ReadonlySet<string>;
-}
-
-function missing(name: string, known: readonly Known[]): EscapementError | null {
-  const lacks = known.find(({ names }) => !names.has(name));
-  if (lacks === undefined) return null;
-  return problemAt(lacks.worker, new Error('there is no such model in its repository'));
 }
 
 function different([first, ...others]: Offers): EscapementError | null {

@@ -58,8 +58,10 @@ export interface ModelHost {
   takeOver(): void;
   /** Models that its workers could run, or one of them. Rejects if unknown. */
   list(name: string | null): Promise<ModelList>;
-  /** Resolves with the model and its index when every worker has it. Rejects with a coded error. */
+  /** Resolves with the model and its index once every worker with a model of that name has it. Rejects with a coded error. */
   addModel(reference: ModelReference): Promise<{ readonly index: number; readonly model: ServedModel }>;
+  /** Has these workers prepare the model if they did not have it before. */
+  spread(index: number, workers: readonly string[]): Promise<void>;
   /** Resolves when its requests are answered and no GPU or worker holds it any more. */
   retireModel(index: number): Promise<void>;
 }

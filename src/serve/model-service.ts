@@ -38,6 +38,9 @@ const TAKE_OVER_NS = 2 * NS_PER_S;
 const LINGER_MS = 250;
 /** Models under way at a start: workers use as many threads as they have cores. */
 const MOST_AT_ONCE = 16;
+/** Limits on the pause between news of changes; a shorter one is left out. */
+const SHORTEST_PAUSE_MS = 5;
+const LONGEST_TELL_PAUSE_MS = 100;
 /** Number of looks per idle timeout. */
 const IDLE_LOOKS = 4;
 /** Delay of a retry after a failure to load a sleeping model; doubles up to the maximum. */
@@ -65,7 +68,11 @@ interface Bringing {
  * runs in which version. Until the cluster is there it is not ready and has no models.
  */
 export class ModelService implements WatchedService {
-  state: ServiceState = { notReady: NO_WORKER, entries: [] };
+  private known: ServiceState = { notReady: NO_WORKER, entries: [] };
+  /** True if `known` is older than the last change. */
+  private isStale = false;
+  /** Runs until watchers may hear of a change again; null: they may. */
+  private telling: Timer | null = null;
   /** That of its handles, once there is a cluster: before, no model takes requests. */
   infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
@@ -146,6 +153,14 @@ export class ModelService implements WatchedService {
   workersCame(): void {
     if (this.isStarting || this.there.host.away.length > 0) return;
     this.retry().catch((error) => this.complain(error));
+  }
+
+  get state(): ServiceState {
+    if (!this.isStale) return this.known;
+    this.isStale = false;
+    const state = this.build();
+    this.known = this.takingOver === null ? state : { ...state, notReady: null, takesOver: true };
+    return this.known;
   }
 
   watch(changed: () => void): () => void {
@@ -425,13 +440,15 @@ export class ModelService implements WatchedService {
 
   /** True if it was loaded. */
   private async bringVersion(
-    { name, version, digest, isMeasured }: OfferedVersion,
+    { name, version, digest, isMeasured, workers = [] }: OfferedVersion,
     before: Deployed | null,
     { mayMeasure }: Bringing,
   ): Promise<boolean> {
     const { table } = this;
     const isServed = before?.state === 'ready';
+    const { host, handles } = this.there;
     if (isServed && before.digest === digest) {
+      await host.spread(handles.indexOf(before.handle), workers);
       table.put({ ...before, reason: '' });
       return false;
     }
@@ -441,7 +458,6 @@ export class ModelService implements WatchedService {
       table.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
     }
     if (isLater) return false;
-    const { host, handles } = this.there;
     const { index, model } = await host.addModel({ name, version, digest });
     const handle = handles.issue(model, index);
     table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
@@ -647,10 +663,24 @@ export class ModelService implements WatchedService {
   }
 
   private replace(): void {
-    const state = this.build();
-    this.state = this.takingOver === null ? state : { ...state, notReady: null, takesOver: true };
+    this.isStale = true;
+    if (this.telling === null) this.tell();
+  }
+
+  /** Tells watchers of a change. What that costs grows with the models, so it takes a fifth of the time at most. */
+  private tell(): void {
+    const beganNs = this.time.monotonicNs();
     this.there.statistics.listed(this.state.entries);
     for (const changed of this.watchers) changed();
+    const pauseMs = (4 * (this.time.monotonicNs() - beganNs)) / NS_PER_MS;
+    if (pauseMs < SHORTEST_PAUSE_MS) return;
+    const { known } = this;
+    this.telling = this.time
+      .after(Math.min(pauseMs, LONGEST_TELL_PAUSE_MS), () => {
+        this.telling = null;
+        if (this.isStale || this.known !== known) this.tell();
+      })
+      .unref();
   }
 
   private build(): ServiceState {

@@ -38,7 +38,7 @@ export type PreparerTask =
 /** Replies. A task is over with `done` or `failed`. */
 export type PreparerReply =
   | { readonly kind: 'say'; readonly what: string }
-  | { readonly kind: 'done'; readonly result: PlainList | PreparedModel }
+  | { readonly kind: 'done'; readonly result: PlainList | PreparedModel | null }
   | { readonly kind: 'failed'; readonly problem: RuntimeProblem };
 
 /** A list in the form that crosses threads. */
@@ -72,13 +72,20 @@ caller.on('message', async (task: PreparerTask | null) => {
   }
 });
 
-function resultOf(task: PreparerTask): Promise<PlainList | PreparedModel> {
+function resultOf(task: PreparerTask): Promise<PlainList | PreparedModel | null> {
   return task.kind === 'prepare' ? prepared(task) : listed(task, task.name);
 }
 
-async function prepared({ dirs, precision, options, name, version }: PrepareTask): Promise<PreparedModel> {
+async function prepared({
+  dirs,
+  precision,
+  options,
+  name,
+  version,
+}: PrepareTask): Promise<PreparedModel | null> {
   const dir = repositoryWith(dirs, name);
   const onnxPath = findVersion(dir, name, version, precision);
+  if (onnxPath === null) return null;
   const say = (what: string) => reply({ kind: 'say', what });
   const modelDir = join(dir, name);
   const model = await unlessStopped(onnxPath, modelDir, () => prepareModel(onnxPath, modelDir, options, say));

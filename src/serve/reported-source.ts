@@ -21,7 +21,7 @@ export class ReportedSource implements ModelSource {
     return { ...list, problems };
   }
 
-  open(name: string, version: string, digest: string): Promise<WorkerModel> {
+  open(name: string, version: string, digest: string): Promise<WorkerModel | null> {
     const model = `model ${JSON.stringify(name)}, version ${version},`;
     return this.source.open(name, version, digest).catch((error: Error) => this.fail(model, error));
   }

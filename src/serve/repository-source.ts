@@ -49,12 +49,12 @@ export class RepositorySource implements ModelSource {
     return { ...list, problems: list.problems.map((one) => ({ ...one, error: problemError(one.error) })) };
   }
 
-  async open(name: string, version: string, digest: string): Promise<WorkerModel> {
+  async open(name: string, version: string, digest: string): Promise<WorkerModel | null> {
     const before = this.opened.get(JSON.stringify([name, version]));
     // A model's files may change while it is unloaded and change back.
     if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
     const model = await this.prepare(name, version, this.repository);
-    if (digest !== '' && digest !== model.digest) {
+    if (model !== null && digest !== '' && digest !== model.digest) {
       throw new Error('its files have changed since they were looked at: load it');
     }
     return model;
@@ -66,10 +66,20 @@ export class RepositorySource implements ModelSource {
     await Promise.all(this.preparers.map((preparer) => preparer.close()));
   }
 
-  private async prepare(name: string, version: string, repository: Repository): Promise<PreparedModel> {
+  private async prepare(
+    name: string,
+    version: string,
+    repository: Repository,
+  ): Promise<PreparedModel | null> {
     const key = JSON.stringify([name, version]);
-    const model = (await this.call({ ...repository, kind: 'prepare', name, version })) as PreparedModel;
+    const model = (await this.call({
+      ...repository,
+      kind: 'prepare',
+      name,
+      version,
+    })) as PreparedModel | null;
     this.opened.delete(key);
+    if (model === null) return null;
     this.opened.set(key, { model, file: fileKey(model) });
     if (this.opened.size > MOST_OPENED) this.opened.delete(this.opened.keys().next().value as string);
     return model;

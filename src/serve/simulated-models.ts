@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Profile, profileModel } from '../config/profile.js';
 import { mapExecNs, withoutLengths } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
@@ -43,9 +44,17 @@ export function simulatedModels(
     Array.from({ length: copies }, (_, copy) => {
       const name = copies === 1 ? profile.name : `${profile.name}-${copy}`;
       // Clients of a server do not give the lengths of their inputs: all count as the longest.
-      return simulatedModel(withoutLengths(profileModel(profile, name, pageBytes)), timeScale);
+      const model = simulatedModel(withoutLengths(profileModel(profile, name, pageBytes)), timeScale);
+      return { ...model, digest: digestOf(model) };
     }),
   );
+}
+
+/** Digest by which workers have the same model, on whatever kind of GPU. */
+function digestOf({ spec: { name, batchSizes }, signature }: WorkerModel): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, batchSizes, signature]))
+    .digest('hex');
 }
 
 function tensor(name: string, bytes: number): TensorSignature {

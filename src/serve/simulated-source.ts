@@ -24,8 +24,9 @@ export class SimulatedSource implements ModelSource {
     return this.repository.list(name);
   }
 
-  async open(name: string, version: string, digest: string): Promise<WorkerModel> {
+  async open(name: string, version: string, digest: string): Promise<WorkerModel | null> {
     const model = await this.repository.open(name, version, digest);
+    if (model === null) return null;
     const { profiles, timeScale, pageBytes } = this.times;
     const profile = profiles.length === 1 ? profiles[0] : profiles.find((each) => each.name === name);
     if (profile === undefined)

@@ -8,6 +8,8 @@ import type { Arrival } from '../sim/fixtures.js';
 export interface Change {
   readonly before: number;
   readonly spec: ModelSpec | null;
+  /** GPUs whose workers do not have the one that comes. */
+  readonly absent?: readonly number[];
 }
 
 /**
@@ -59,14 +61,16 @@ export class ChangingSource implements ArrivalSource {
     return controller.cluster.models.flatMap((_, model) => (controller.isServing(model) ? [model] : []));
   }
 
-  private change({ spec }: Change): void {
+  private change({ spec, absent = [] }: Change): void {
     const { controller } = this.simulator;
     const slot = controller.emptySlot;
     const serving = this.serving();
-    if (spec !== null && slot >= 0) {
+    if (spec !== null && slot < 0) controller.grow(controller.cluster.models.length + 2);
+    else if (spec !== null) {
       this.simulator.putModel(slot, spec);
+      controller.setAbsent(slot, absent);
       this.done.push({ model: slot, came: true });
-    } else if (spec === null && serving.length > 0) {
+    } else if (serving.length > 0) {
       const model = serving[Math.floor(this.random() * serving.length)];
       controller.retireModel(model);
       this.done.push({ model, came: false });

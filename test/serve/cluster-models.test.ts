@@ -3,11 +3,9 @@ import { EscapementError } from '../../src/base/errors.js';
 import { NO_MODELS, type WorkerModelList } from '../../src/live/model-list.js';
 import { mergeModelLists } from '../../src/serve/cluster-models.js';
 
-const offer = (name: string, version: string, digest = 'd', isMeasured = true) => ({
-  name,
-  version,
-  digest,
-  isMeasured,
+const offer = (name: string, version: string, digest = 'd', isMeasured = true, workers?: string[]) => ({
+  ...{ name, version, digest, isMeasured },
+  ...(workers && { workers }),
 });
 
 function worker(name: string, over: Partial<WorkerModelList>): WorkerModelList {
@@ -21,20 +19,20 @@ it('what all workers have is measured when all have measured it, in the order of
   const a = worker('a', { versions: [offer('m', '9'), offer('m', '10')], notes: ['x'] });
   const b = worker('b', { versions: [offer('m', '9', 'd', false), offer('m', '10')], notes: ['x'] });
   expect(mergeModelLists([a, b])).toEqual({
-    versions: [offer('m', '9', 'd', false), offer('m', '10')],
+    versions: [offer('m', '9', 'd', false, ['a', 'b']), offer('m', '10', 'd', true, ['a', 'b'])],
     problems: [],
     skipped: [],
     notes: ['x'],
   });
 });
 
-it('a model that a worker lacks, or has with other files, is a problem that names the worker', () => {
+it('a model with other files on a worker is a problem that names it, but a worker may lack one', () => {
   const a = worker('a:1', { versions: [offer('m', '1'), offer('only', '1')] });
   const b = worker('b:1', { versions: [offer('m', '1', 'e')] });
   expect(said([a, b])).toEqual([
     ['m', '1', 'the files of model m, version 1, on worker b:1 differ from those on worker a:1'],
-    ['only', '1', 'worker b:1: there is no such model in its repository'],
   ]);
+  expect(mergeModelLists([a, b]).versions).toEqual([offer('only', '1', 'd', true, ['a:1'])]);
 });
 
 it('a version that one worker chooses may be at another that chooses a higher one', () => {

@@ -50,6 +50,7 @@ class FakeHost implements ModelHost, SchedulingService {
       throw new Error(`worker local: ${this.dir}/m/1/x.ort: cannot be read`);
     }
     const model = await this.source.open(name, version, digest);
+    if (model === null) throw new Error('no worker has it');
     this.adds++;
     const empty = this.slots.indexOf(null);
     const index = empty < 0 ? this.slots.length : empty;
@@ -57,6 +58,8 @@ class FakeHost implements ModelHost, SchedulingService {
     this.running[index] = 0;
     return { index, model };
   }
+
+  async spread(): Promise<void> {}
 
   async retireModel(index: number): Promise<void> {
     await until(() => this.running[index] === 0);

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
@@ -32,6 +32,7 @@ class Started implements ModelHost, SchedulingService {
   untilUp = () => Promise.resolve();
   takeOver = () => {};
   addModel = () => Promise.reject(new Error('all are there'));
+  spread = () => Promise.resolve();
   retireModel = () => Promise.resolve();
   infer = () => {};
   nowNs = () => 0;
@@ -46,6 +47,7 @@ it('a start with many models that are served already asks for them once, and tel
   let changes = 0;
   service.watch(() => changes++);
   await service.start();
+  await vi.waitFor(() => expect(changes).toBeGreaterThan(0));
   service.close();
   expect(host.asked).toEqual([null]);
   // That it is ready.

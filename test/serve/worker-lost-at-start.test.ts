@@ -56,6 +56,7 @@ class LosesItsWorker implements ModelHost, SchedulingService {
     throw new NoWorker();
   }
 
+  spread = () => Promise.resolve();
   retireModel = () => Promise.resolve();
   infer = () => {};
   nowNs = () => 0;

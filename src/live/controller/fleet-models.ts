@@ -11,14 +11,16 @@ import { LOCAL, WorkerGone } from './link/worker-link.js';
 const AGAIN_MS = 5000;
 
 /** A worker, and the kind of its GPUs by index. */
-type ModelWorker = Pick<FleetWorker, 'link' | 'kind'>;
+type ModelWorker = Pick<FleetWorker, 'link' | 'kind' | 'gpuNumbers'>;
 
-/** Models of all workers of a fleet: each has the same ones at the same indices. */
+/** Models of all workers of a fleet: each has the same ones at the same indices, or none where it has none of that name. */
 export class FleetModels {
   /** By index. Replaced at each change. */
   private readonly references = new Map<number, ModelReference>();
   /** By index, once known. */
   private readonly models = new Map<number, ServedModel>();
+  /** By index: workers that do not have the model. */
+  private readonly without = new Map<number, Set<ModelWorker>>();
   /** True until something was added: models that workers have from an earlier controller may stay. */
   private isNew = true;
   private adopting: Promise<void> | null = null;
@@ -31,6 +33,8 @@ export class FleetModels {
     private readonly workers: () => readonly ModelWorker[],
     private readonly kinds: number,
     private readonly time: Time,
+    /** Called when other workers than before have a model. */
+    private readonly moved: (index: number) => void,
   ) {
     for (const [index, model] of started.entries()) this.set(index, referenceOf(model), model);
   }
@@ -48,9 +52,14 @@ export class FleetModels {
     throw reason instanceof WorkerGone ? new NoWorker() : reason;
   }
 
+  /** GPUs of workers that do not have the model. */
+  gpusWithout(index: number): readonly number[] {
+    return [...(this.without.get(index) ?? [])].flatMap(({ gpuNumbers }) => gpuNumbers).sort((a, b) => a - b);
+  }
+
   /**
-   * Has every worker prepare the model, including those that come up later. Resolves with the model as all of them can
-   * be expected to run it; rejects with the reason if one can't: then none has it.
+   * Has every worker prepare the model, including those that come up later. Resolves with the model as all that have it
+   * can be expected to run it; rejects with the reason if none has it, or one can't run it: then none has it.
    */
   async add(index: number, reference: ModelReference): Promise<ServedModel> {
     this.isNew = false;
@@ -65,10 +74,25 @@ export class FleetModels {
     }
   }
 
+  /** Forgets a worker that has left, whose GPUs' numbers others may get. */
+  left(worker: ModelWorker): void {
+    for (const [index, without] of this.without) if (without.delete(worker)) this.moved(index);
+  }
+
+  /** Has workers prepare a model that they did not have before. Rejects with the reason if one can't run it. */
+  async spread(index: number, workers: readonly string[]): Promise<void> {
+    const reference = this.references.get(index);
+    const without = this.without.get(index);
+    if (reference === undefined || without === undefined) return;
+    const may = this.workers().filter((worker) => without.has(worker) && workers.includes(worker.link.name));
+    await Promise.all(may.map((worker) => this.addTo(worker, index, reference)));
+  }
+
   /** Removes the model, which is not in use, from all workers. Never rejects: a worker that is down learns it later. */
   async drop(index: number): Promise<void> {
     this.references.delete(index);
     this.models.delete(index);
+    this.without.delete(index);
     await Promise.allSettled(this.workers().map(({ link }) => link.dropModel(index)));
   }
 
@@ -79,7 +103,7 @@ export class FleetModels {
   adopt(
     from: ModelWorker,
     changes: readonly ModelChange[],
-    found: (index: number, model: ServedModel) => boolean,
+    found: (index: number, model: ServedModel) => Promise<boolean>,
   ): Promise<void> | null {
     const foreign = changes.filter(({ index }) => !this.references.has(index));
     if (!this.isNew || (foreign.length === 0 && this.adopting === null)) return null;
@@ -98,12 +122,12 @@ export class FleetModels {
    * one is missing. Resolves with its state then; null: no longer wanted. Returns null if there is nothing to do.
    */
   align(
-    { link, description }: Pick<FleetWorker, 'link' | 'description'>,
+    worker: ModelWorker & Pick<FleetWorker, 'description'>,
     state: WorkerState,
     isWanted: () => boolean,
     failed: (reason: string) => void,
   ): Promise<WorkerState | null> | null {
-    const held = new Map(description?.models.map((model, index) => [index, referenceOf(model)]));
+    const held = new Map(worker.description?.models.map((model, index) => [index, referenceOf(model)]));
     const changed = new Set<number>();
     for (const { index, reference } of state.changes ?? []) {
       if (reference === null) held.delete(index);
@@ -138,8 +162,8 @@ export class FleetModels {
         if (right.has(index)) lost.add(index);
         const wanted = this.references.get(index);
         try {
-          if (wanted === undefined) await link.dropModel(index);
-          else await this.addTo(link, index, wanted);
+          if (wanted === undefined) await worker.link.dropModel(index);
+          else await this.addTo(worker, index, wanted);
           right.set(index, wanted);
         } catch (error) {
           if (isWanted()) failed((error as Error).message);
@@ -162,26 +186,39 @@ export class FleetModels {
     { link, kind }: ModelWorker,
     index: number,
     reference: ModelReference,
-    found: (index: number, model: ServedModel) => boolean,
+    found: (index: number, model: ServedModel) => Promise<boolean>,
   ): Promise<void> {
     // Without a digest it is not known which files it has.
     if (reference.digest === '' || this.references.has(index)) return;
-    const model = onKinds([{ kind, model: await link.addModel(index, reference) }], this.kinds);
-    if (found(index, model)) this.set(index, referenceOf(model, reference), model);
+    const own = await link.addModel(index, reference);
+    if (own === null) return;
+    const model = onKinds([{ kind, model: own }], this.kinds);
+    if (await found(index, model)) this.set(index, referenceOf(model, reference), model);
   }
 
-  private async addTo(link: FleetWorker['link'], index: number, reference: ModelReference): Promise<void> {
+  private async addTo(worker: ModelWorker, index: number, reference: ModelReference): Promise<void> {
     const { name, version } = reference;
-    const model = await link.addModel(index, reference).catch(({ message }: Error) => {
+    const model = await worker.link.addModel(index, reference).catch(({ message }: Error) => {
       throw new Error(`model ${name}, version ${version}: ${message}`);
     });
     const before = this.models.get(index);
-    const different = before === undefined ? '' : differentModel(before, model);
+    const different = before === undefined || model === null ? '' : differentModel(before, model);
     if (different !== '') throw new Error(different);
+    if (this.note(worker, index, model)) this.moved(index);
+  }
+
+  /** Notes whether the worker has the model; true if that is news. */
+  private note(worker: ModelWorker, index: number, model: ServedModel | null): boolean {
+    const without = this.without.get(index) ?? new Set();
+    const had = !without.has(worker);
+    if (model === null) this.without.set(index, without.add(worker));
+    else without.delete(worker);
+    return had !== (model !== null);
   }
 
   /**
-   * Has all workers prepare a model. Rejects with the reason, for people, if one can't, or has a different model. One
+   * Has all workers prepare a model. Rejects with the reason, for people, if one can't, or has a different model, or none
+   * has it. One
    * that goes down meanwhile does not count; rejects with `NoWorker` if no other is left.
    */
   private async addEverywhere(index: number, reference: ModelReference): Promise<ServedModel> {
@@ -195,11 +232,14 @@ export class FleetModels {
     if (problems.length === 1) throw problems[0];
     if (problems.length > 1)
       throw new EscapementError('E_MODEL_FILE', problems.map(({ what }) => what).join('; '));
-    const models = answers.flatMap((answer, i) =>
-      answer.status === 'fulfilled' ? { kind: workers[i].kind, model: answer.value } : [],
+    const answered = answers.flatMap((answer, i) =>
+      answer.status === 'fulfilled' ? { worker: workers[i], model: answer.value } : [],
     );
+    if (answered.length === 0) throw new NoWorker();
+    for (const { worker, model } of answered) this.note(worker, index, model);
+    const models = answered.flatMap(({ worker: { kind }, model }) => (model === null ? [] : { kind, model }));
     const [first, ...others] = models;
-    if (first === undefined) throw new NoWorker();
+    if (first === undefined) throw new EscapementError('E_MODEL_FILE', 'no worker that is up has it');
     for (const other of others) {
       const different = differentModel(first.model, other.model);
       if (different !== '')

@@ -31,7 +31,9 @@ export interface FleetEvents {
   /** `mayTakeOver` has changed. */
   yielded(): void;
   /** Reports a model that a worker has from an earlier controller. Returns true if it stays. */
-  modelFound(index: number, model: ServedModel): boolean;
+  modelFound(index: number, model: ServedModel): Promise<boolean>;
+  /** Reports that other workers than before have a model. */
+  modelMoved(index: number): void;
   /** Reports a worker that is up, refused or down; `asAsked`: it was asked to shut down. */
   worker(name: string, up: boolean, what: string, asAsked?: boolean): void;
   /** Reports that a worker that registered itself has left for good. */
@@ -73,7 +75,13 @@ export class Fleet {
     private readonly maxGpus: number | null = null,
     private readonly time: Time = REAL_TIME,
   ) {
-    this.models = new FleetModels([], () => [], 1, time);
+    this.models = new FleetModels(
+      [],
+      () => [],
+      1,
+      time,
+      () => {},
+    );
     for (const link of links) this.workers.push(new FleetWorker(() => link));
   }
 
@@ -99,7 +107,9 @@ export class Fleet {
     const used = numbers.size;
     numbers.grow(Math.max(0, (maxGpus ?? 0) - used));
     const cluster = clusterOfWorkers(present, used, numbers.size - used);
-    this.models = new FleetModels(cluster.models, () => this.workersForModels(), cluster.kinds.length, time);
+    const moved = (index: number) => this.events?.modelMoved(index);
+    const workersForModels = () => this.workersForModels();
+    this.models = new FleetModels(cluster.models, workersForModels, cluster.kinds.length, time, moved);
     this.cluster = cluster;
     for (const worker of workers)
       if (worker.description !== null) worker.kind = Math.max(0, kindIn(cluster, worker.description));
@@ -360,6 +370,7 @@ export class Fleet {
     if (worker.hasLeft) this.workers.splice(this.workers.indexOf(worker), 1);
     if (worker.hasGpuNumbers) this.events?.workerLeft(link.name);
     this.numbers.release(worker);
+    this.models.left(worker);
     const closed = link.close().finally(() => this.closing.delete(closed));
     this.closing.add(closed);
     this.changed();
@@ -399,7 +410,7 @@ export class Fleet {
     const adopted = models.adopt(
       worker,
       reported.changes ?? [],
-      (index, model) => this.events?.modelFound(index, model) ?? false,
+      async (index, model) => (await this.events?.modelFound(index, model)) ?? false,
     );
     if (adopted === null) this.align(worker, reported, life);
     else

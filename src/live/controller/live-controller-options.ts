@@ -50,6 +50,8 @@ export interface CoreInputs {
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, present: readonly number[], kind: number): void;
   putModel(model: number, spec: ModelSpec): void;
+  setAbsent(model: number, gpus: readonly number[]): void;
   retireModel(model: number): void;
+  grow(slots: number): void;
   step(nowNs: number): void;
 }

@@ -75,6 +75,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
           this.answers.forgetModel(model);
           this.failures.forgetModel(model);
         },
+        grew: (slots) => this.models.grew(slots),
       },
     });
     this.failures = new GpuFailures(this.core.cluster.up, fleet);
@@ -99,6 +100,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       standsBy: (isIt) => this.standBy(isIt),
       yielded: () => this.served.setWorkers(fleet),
       modelFound: (index, model) => this.models.adopt(index, model),
+      modelMoved: (index) => this.models.moved(index),
       worker: (name, up, what, asAsked) => options.events.worker(name, up, what, asAsked),
       workerLeft: (name) => options.events.workerLeft(name),
     });
@@ -122,8 +124,8 @@ export class LiveController implements SchedulingService, RequestKeeper {
   }
 
   /**
-   * Has every worker prepare a model, and takes requests for it once they have. Resolves with its index; rejects with
-   * the reason if a worker can't have it, or there is no room.
+   * Has every worker prepare a model, unless it has none of that name, and takes requests for it once they have. Resolves
+   * with its index; rejects with the reason if none has it, or one has it and can't run it.
    */
   addModel(reference: ModelReference): Promise<number> {
     return this.models.add(reference);

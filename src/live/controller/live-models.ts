@@ -3,7 +3,6 @@ import type { Controller } from '../../core/controller.js';
 import { type ModelSpec, NO_MODEL } from '../../core/model.js';
 import type { ModelReference } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import { ServiceError } from '../service.js';
 import type { Fleet } from './fleet.js';
 import type { CoreInputs } from './live-controller-options.js';
 import type { LiveEvents } from './live-events.js';
@@ -26,6 +25,9 @@ export class LiveModels {
   private readonly free: number[] = [];
   private readonly leaving = new Map<number, () => void>();
   private readonly loadTimes = new LoadTimes();
+  /** Growth of the core's slots in progress; null: none. */
+  private growing: Promise<void> | null = null;
+  private grown: () => void = () => {};
 
   constructor(
     /** Null: none, or not added yet. Kept up to date here. */
@@ -33,13 +35,14 @@ export class LiveModels {
     private readonly core: Controller,
     private readonly options: LiveModelsOptions,
   ) {
-    const slots = core.cluster.models.length;
-    while (list.length < slots) this.free.push(list.push(null) - 1);
+    this.grew(core.cluster.models.length);
   }
 
   async add(reference: ModelReference): Promise<number> {
     const { fleet } = this.options;
-    const index = this.takeIndex();
+    if (this.free.length === 0) await this.grow(2 * this.list.length);
+    const index = this.free.shift();
+    if (index === undefined) return this.add(reference);
     try {
       const model = await fleet.models.add(index, reference);
       this.put(index, this.loadTimes.expected(model));
@@ -51,7 +54,8 @@ export class LiveModels {
   }
 
   /** Adopts a model that a worker already has at this index. Returns true if it can be served from there. */
-  adopt(index: number, model: ServedModel): boolean {
+  async adopt(index: number, model: ServedModel): Promise<boolean> {
+    while (index >= this.list.length) await this.grow(Math.max(2 * this.list.length, index + 1));
     const at = this.free.indexOf(index);
     if (at < 0) return false;
     try {
@@ -62,6 +66,23 @@ export class LiveModels {
     this.free.splice(at, 1);
     this.came(index, model);
     return true;
+  }
+
+  /** Call when the core has this many slots. */
+  grew(slots: number): void {
+    while (this.list.length < slots) this.free.push(this.list.push(null) - 1);
+    this.growing = null;
+    this.grown();
+  }
+
+  /** Call when a model is on other workers than before. */
+  moved(index: number): void {
+    const { fleet, journal, changed } = this.options;
+    if (!this.core.isServing(index)) return;
+    const gpus = fleet.models.gpusWithout(index);
+    this.core.setAbsent(index, gpus);
+    journal?.setAbsent(index, gpus);
+    changed();
   }
 
   /** Records a successful LOAD. */
@@ -90,7 +111,20 @@ export class LiveModels {
     this.leaving.delete(index);
   }
 
-  /** Call when every worker has the model: passes it to the core, or removes it again. */
+  /** Lets the core have this many slots, or waits for an earlier growth. Throws `E_CONFIG_VALUE` for more than fit. */
+  private grow(slots: number): Promise<void> {
+    if (this.growing !== null) return this.growing;
+    const { journal, changed } = this.options;
+    this.core.grow(slots);
+    journal?.grow(slots);
+    this.growing = new Promise((resolve) => {
+      this.grown = resolve;
+    });
+    changed();
+    return this.growing;
+  }
+
+  /** Call when the workers have the model: passes it to the core, or removes it again. */
   private put(index: number, model: ServedModel): void {
     try {
       this.core.putModel(index, model.spec);
@@ -105,20 +139,12 @@ export class LiveModels {
     const { journal, events, state, specs, changed } = this.options;
     journal?.putModel(index, model.spec);
     this.list[index] = model;
+    if (this.options.fleet.models.gpusWithout(index).length > 0) this.moved(index);
     while (specs.length < index) (specs as ModelSpec[]).push(NO_MODEL);
     (specs as ModelSpec[])[index] = model.spec;
     events.modelCame(index, model);
     state.set(index, model);
     changed();
-  }
-
-  private takeIndex(): number {
-    const index = this.free.shift();
-    if (index !== undefined) return index;
-    throw new ServiceError(
-      'failed',
-      `all ${this.list.length} places for models and versions are taken: unload some first, or serve some from another server`,
-    );
   }
 }
 

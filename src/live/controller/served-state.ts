@@ -6,7 +6,8 @@ export const NO_WORKER = 'no worker is up';
 
 /** Service state of a controller and its models. */
 export class ServedState {
-  current: ServiceState;
+  /** Null: to be built when it is read. */
+  private built: ServiceState | null = null;
   private readonly models: Map<number, ServedModel>;
   private readonly watchers = new Set<() => void>();
   private end: 'none' | 'announced' | 'begun' = 'none';
@@ -17,7 +18,11 @@ export class ServedState {
     private mayTakeOver = false,
   ) {
     this.models = new Map(models.entries());
-    this.current = this.build();
+  }
+
+  get current(): ServiceState {
+    this.built ??= this.build();
+    return this.built;
   }
 
   setWorkers({ gpusUp, isStandby, mayTakeOver }: Pick<Fleet, 'gpusUp' | 'isStandby' | 'mayTakeOver'>): void {
@@ -62,7 +67,7 @@ export class ServedState {
   }
 
   private replace(): void {
-    this.current = this.build();
+    this.built = null;
     for (const changed of this.watchers) changed();
   }
 

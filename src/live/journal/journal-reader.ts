@@ -24,7 +24,9 @@ export interface JournalVisitor {
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, models: readonly number[], kind: number): void;
   putModel(model: number, spec: ModelSpec): void;
+  setAbsent(model: number, gpus: readonly number[]): void;
   retireModel(model: number): void;
+  grow(slots: number): void;
   step(nowNs: number): void;
 }
 
@@ -113,7 +115,13 @@ const LINES: Readonly<Record<string, Line>> = {
     isOpen: true,
     visit: (visitor, [, model, ...spec]) => visitor.putModel(index(model), parseModel(spec.join(' '))),
   },
+  a: {
+    fields: [2],
+    isOpen: true,
+    visit: (visitor, [, model, ...gpus]) => visitor.setAbsent(index(model), gpus.map(index)),
+  },
   t: { fields: [2], visit: (visitor, [, model]) => visitor.retireModel(index(model)) },
+  g: { fields: [2], visit: (visitor, [, slots]) => visitor.grow(index(slots)) },
   s: { fields: [2], visit: (visitor, [, now]) => visitor.step(time(now)) },
   // The end, with the digest.
   e: { fields: [2], visit: () => {} },

@@ -21,7 +21,9 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  * | `d GPU` | `gpuDown` |
  * | `u GPU KIND MODEL…` | `gpuUp` with the models present |
  * | `p MODEL JSON` | `putModel` |
+ * | `a MODEL GPU…` | `setAbsent` |
  * | `t MODEL` | `retireModel` |
+ * | `g SLOTS` | `grow` |
  * | `s NOW` | `step` |
  * | `e DIGEST` | the end, with the controller's digest |
  *
@@ -89,8 +91,16 @@ export class JournalWriter {
     this.file.write(`p ${model} ${JSON.stringify(spec)}\n`);
   }
 
+  setAbsent(model: number, gpus: readonly number[]): void {
+    this.file.write(`a ${[model, ...gpus].join(' ')}\n`);
+  }
+
   retireModel(model: number): void {
     this.file.write(`t ${model}\n`);
+  }
+
+  grow(slots: number): void {
+    this.file.write(`g ${slots}\n`);
   }
 
   step(nowNs: number): void {

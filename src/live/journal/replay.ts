@@ -171,6 +171,21 @@ class Player implements JournalVisitor {
     this.models.add(spec.name);
   }
 
+  setAbsent(model: number, gpus: readonly number[]): void {
+    within(model, this.controller.cluster.models.length, 'model');
+    this.controller.setAbsent(
+      model,
+      gpus.map((gpu) => this.gpuIndex(gpu)),
+    );
+  }
+
+  grow(slots: number): void {
+    const { length } = this.controller.cluster.models;
+    if (slots <= length)
+      throw new EscapementError('E_JOURNAL', `is malformed: ${length} slots grow to ${slots}`);
+    this.controller.grow(slots);
+  }
+
   retireModel(model: number): void {
     this.controller.retireModel(this.modelIndex(model));
   }

@@ -79,11 +79,11 @@ export function scanNamed(dir: string, name: string, precision: Precision): Repo
 }
 
 /**
- * File of a version, even if the model's settings do not choose it. `name` and `version` may come from a remote peer.
- * Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
+ * File of a version, even if the model's settings do not choose it; null: there is no such model. `name` and `version` may
+ * come from a remote peer. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
  */
-export function findVersion(dir: string, name: string, version: string, precision: Precision): string {
-  if (!isThere(dir, name)) throw problem('there is no such model in its repository', dir);
+export function findVersion(dir: string, name: string, version: string, precision: Precision): string | null {
+  if (!isThere(dir, name)) return null;
   if (isVersion(version)) {
     const file = modelFile(join(dir, name, version), precision, modelFileName(join(dir, name), name));
     if (isFile(file)) return file;

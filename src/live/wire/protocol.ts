@@ -8,7 +8,7 @@ import { COUNT, DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE }
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 13;
+export const PROTOCOL_VERSION = 14;
 
 /** Default limit on messages of either side: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -68,7 +68,7 @@ const QUESTION = z.discriminatedUnion('what', [
   z.object({ what: z.literal('quiesce') }),
   /** Answer: a `WireModelList`, with digests if `name` is not null. */
   z.object({ what: z.literal('listModels'), name: TEXT.nullable() }),
-  /** Another model is to be at the index, or none. Answer: the `ServedModel` as this worker runs it, or null. */
+  /** Another model is to be at the index, or none. Answer: the `ServedModel` as this worker runs it, or null: none. */
   z.object({ what: z.literal('changeModel'), index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() }),
   /** Record the operators of INFERs from now on, as onnxruntime runs them. Answer: null. */
   z.object({ what: z.literal('startRecording') }),

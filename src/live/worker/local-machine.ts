@@ -176,7 +176,7 @@ export class LocalMachine implements Machine {
     return this.source.list(name);
   }
 
-  addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+  addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {
     return this.held.add(index, reference, () => this.modelChanged(index));
   }
 
@@ -302,7 +302,7 @@ function describe(device: DeviceSpec, pages: number): GpuDescription {
 }
 
 /** A worker without a repository has only its initial models. */
-class StartedModels implements ModelSource {
+export class StartedModels implements ModelSource {
   constructor(private readonly models: readonly WorkerModel[]) {}
 
   async list(name: string | null): Promise<ModelList> {
@@ -312,10 +312,8 @@ class StartedModels implements ModelSource {
     return { ...NO_MODELS, versions };
   }
 
-  async open(name: string, version: string): Promise<WorkerModel> {
-    const model = this.models.find((each) => each.spec.name === name && each.version === version);
-    if (model === undefined) throw new Error('it has no other models than those that it was started with');
-    return model;
+  async open(name: string, version: string): Promise<WorkerModel | null> {
+    return this.models.find((each) => each.spec.name === name && each.version === version) ?? null;
   }
 
   async close(): Promise<void> {}

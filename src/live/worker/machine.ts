@@ -40,10 +40,10 @@ export interface Machine {
   listModels(name: string | null): Promise<ModelList>;
   /**
    * Puts this model at the index, replacing any that was there, which must not be in use. Resolves with the model as
-   * this machine runs it, once actions for it are accepted; rejects with the reason, for people, if it is unavailable:
-   * the index is then empty.
+   * this machine runs it, once actions for it are accepted. The index is then empty if it resolves with null, because
+   * there is no model of that name, or rejects with the reason, for people, why it is unavailable.
    */
-  addModel(index: number, reference: ModelReference): Promise<ServedModel>;
+  addModel(index: number, reference: ModelReference): Promise<ServedModel | null>;
   /** Removes the model at the index. Resolves when its memory is free. */
   dropModel(index: number): Promise<void>;
   /** Records the operators of INFERs from now on, as far as onnxruntime runs them. No effect while recording. */

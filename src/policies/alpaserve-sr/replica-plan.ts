@@ -87,7 +87,7 @@ export class ReplicaPlan {
     let best = -1;
     let least = NEVER;
     for (let gpu = 0; gpu < cluster.gpus; gpu++) {
-      if (freePages[gpu] < pages || placed.has(model, gpu)) continue;
+      if (freePages[gpu] < pages || placed.has(model, gpu) || cluster.bars.isAbsent(model, gpu)) continue;
       const used = utilisation[gpu] - (cluster.held.has(model, gpu) ? HOLDER_BONUS : 0);
       if (used >= least) continue;
       best = gpu;

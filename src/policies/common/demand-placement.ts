@@ -38,7 +38,7 @@ export class DemandPlacement {
 
   /** Records that the model has a batch due and possibly no free GPU to run it. */
   crowded(model: number): void {
-    if (this.cluster.held.count(model) < this.cluster.up.count) this.crowdedModels.add(model);
+    if (!this.cluster.isEverywhere(model)) this.crowdedModels.add(model);
   }
 
   loaded(gpu: number, model: number): void {

@@ -408,7 +408,7 @@ class LoadRanking {
     this.most = most;
     this.length = 0;
     for (let model = 0; model < cluster.models.length; model++) {
-      if (cluster.held.count(model) === cluster.up.count) continue;
+      if (cluster.isEverywhere(model)) continue;
       const perTime = this.copyWorth.toLoad(model, nowNs) / cluster.loadNs(model);
       if (perTime > 0 && (this.length < most || perTime > this.perTime[most - 1]))
         this.insert(model, perTime);

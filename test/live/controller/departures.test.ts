@@ -47,7 +47,7 @@ it('adds to a window what copying inputs for a GPU in this process has taken', a
   const ready = new Promise<void>((resolve) =>
     fleet.begin({
       ...{ gpuDown: nothing, results: nothing, standsBy: nothing, workerLeft: nothing, worker: nothing },
-      ...{ modelFound: () => false, yielded: nothing },
+      ...{ modelFound: async () => false, modelMoved: nothing, yielded: nothing },
       gpuUp: () => resolve(),
     }),
   );

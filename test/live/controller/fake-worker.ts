@@ -76,6 +76,8 @@ export class FakeWorker implements WorkerLink {
   models: (ServedModel | null)[];
   offers: readonly ServedModel[] = [];
   readonly changes: string[] = [];
+  /** Names of models that it does not have. */
+  readonly lacks = new Set<string>();
   /** What `addModel` waits for. */
   preparing: Promise<unknown> = Promise.resolve();
   /** Models by GPU. */
@@ -125,10 +127,11 @@ export class FakeWorker implements WorkerLink {
     return { ...NO_MODELS, versions };
   }
 
-  async addModel(index: number, { name, version }: ModelReference): Promise<ServedModel> {
+  async addModel(index: number, { name, version }: ModelReference): Promise<ServedModel | null> {
     this.changes.push(`add ${name} ${version} at ${index}`);
     const model = this.offers.find((offer) => offer.spec.name === name && offer.version === version);
     await this.preparing;
+    if (this.lacks.has(name)) return null;
     if (model === undefined) throw new Error(`there is no model ${name}`);
     this.models[index] = model;
     return model;

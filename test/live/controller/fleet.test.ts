@@ -375,7 +375,7 @@ describe('recording operators', () => {
   const NO_EVENTS = {
     ...{ gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} },
     workerLeft: () => {},
-    ...{ standsBy: () => {}, yielded: () => {}, modelFound: () => false },
+    ...{ standsBy: () => {}, yielded: () => {}, modelFound: async () => false, modelMoved: () => {} },
   };
   const run = (action: number) => ({ action, name: 'a', operator: 'b', provider: 'c', beginNs: 1, endNs: 2 });
 

@@ -72,6 +72,60 @@ describe('a running controller', () => {
     });
   });
 
+  it('loads a model only where it is, also once it is elsewhere', async () => {
+    const [a, b, c] = workers('a', 'b', 'c');
+    a.lacks.add('three');
+    c.lacks.add('three');
+    await withController({ workers: [a, b, c], minWorkers: 2 }, async (run) => {
+      c.down();
+      const index = await run.controller.addModel(reference('three'));
+      const { core } = run.controller;
+      const places = () => [0, 1, 2].filter((gpu) => !core.cluster.bars.isAbsent(index, gpu));
+      for (let i = 0; i < 20; i++) {
+        run.ask(index);
+        await run.pass(5);
+      }
+      expect(places()).toEqual([1, 2]);
+      c.up();
+      await run.pass(1);
+      expect(places()).toEqual([1]);
+      a.lacks.clear();
+      await run.fleet.models.spread(index, ['a', 'c']);
+      await run.pass(1);
+      expect(places()).toEqual([0, 1]);
+      b.down();
+      run.ask(index);
+      await run.pass(60);
+      expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
+      expect([a, b, c].map((worker) => worker.kinds(LOAD).length)).toEqual([1, 1, 0]);
+      a.lacks.add('one');
+      b.up();
+      b.lacks.add('one');
+      c.lacks.add('one');
+      await expect(run.controller.addModel(reference('one', '2'))).rejects.toThrow(
+        'no worker that is up has it',
+      );
+    });
+  });
+
+  it('makes room for any number of models, and serves others meanwhile', async () => {
+    const [a] = workers('a');
+    a.offers = Array.from({ length: 600 }, (_, i) => served(`m${i}`));
+    await withController({ workers: [a], policy: 'escapement' }, async (run) => {
+      const added: number[] = [];
+      for (const { spec } of a.offers) {
+        run.ask(added.length % 7 === 0 ? 0 : added[added.length - 1]);
+        const adding = run.controller.addModel(reference(spec.name)).then((index) => added.push(index));
+        await run.pass(20);
+        await adding;
+      }
+      expect(run.controller.core.cluster.models.length).toBe(1032);
+      expect(added).toEqual(added.map((_, i) => i + 2));
+      await run.pass(500);
+      expect(new Set(run.outcomes)).toEqual(new Set(['ok']));
+    });
+  });
+
   it('refuses a model that fits no GPU', async () => {
     const [a] = workers('a');
     a.offers = [served('three', { spec: { ...served().spec, name: 'three', pages: 7 } })];

@@ -29,8 +29,8 @@ describe('a model that keeps onnxruntime busy for ever', () => {
     const source = sourceOf(repository({ bomb: 27, good: 2 }));
     const { versions, problems } = await source.list('bomb');
     expect([versions, problems.map(({ version }) => version)]).toEqual([[], ['1']]);
-    const { signature } = await source.open('good', '1', '');
-    expect(signature.inputs.map(({ name }) => name)).toEqual(['x']);
+    const good = await source.open('good', '1', '');
+    expect(good?.signature.inputs.map(({ name }) => name)).toEqual(['x']);
     await source.close();
   });
 

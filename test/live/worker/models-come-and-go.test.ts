@@ -67,7 +67,7 @@ describe('LocalMachine: models that come and go', () => {
     const { driver, machine } = await drive([mlp.worker], [mobilenet.worker, mlp.worker]);
     const added = await machine.addModel(5, reference('mobilenet-v2'));
     expect(added).toMatchObject({ spec: { name: 'mobilenet-v2' }, version: '1' });
-    expect('ortPath' in added).toBe(false);
+    expect(added).not.toHaveProperty('ortPath');
     const answersAsDirectly = async (index: number, model: RealModel) => {
       const input = new Uint8Array(new Float32Array(model.worker.spec.inputBytes / 4).fill(0.5).buffer);
       const expected = await runDirectly(model, 1, 1, input);
@@ -128,7 +128,7 @@ describe('LocalMachine: models that come and go', () => {
       pageBytes: PAGE_BYTES,
     });
     machines.push(plain);
-    await expect(plain.addModel(1, reference('other'))).rejects.toThrow('it has no other models');
+    expect(await plain.addModel(1, reference('other'))).toBe(null);
   });
 
   it('has models that came also after its threads have died', async () => {

@@ -97,9 +97,9 @@ export class MachineStub implements DrivenMachine {
     return this.ask({ what: 'listModels', name }, modelListFromWire);
   }
 
-  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {
     const served = await this.ask({ what: 'changeModel', index, reference }, (answer) =>
-      checked(SERVED_MODEL, answer),
+      answer === null ? null : checked(SERVED_MODEL, answer),
     );
     while (this.models.length < index) this.models.push(null);
     this.models[index] = served;

@@ -51,7 +51,7 @@ export interface WorkerLink {
   send(actions: readonly ActionMessage[]): void;
   /** Like `Machine`; also rejects if the worker is not up or goes down meanwhile. */
   listModels(name: string | null): Promise<ModelList>;
-  addModel(index: number, reference: ModelReference): Promise<ServedModel>;
+  addModel(index: number, reference: ModelReference): Promise<ServedModel | null>;
   dropModel(index: number): Promise<void>;
   /** Gives up a worker, or one of its GPUs: reports `down`, then tries to bring it `up` again. */
   restart(reason: string, gpu: number | null): void;
@@ -142,7 +142,7 @@ export abstract class MachineLink implements WorkerLink {
     return this.ask((machine) => machine.listModels(name));
   }
 
-  addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+  addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {
     return this.ask((machine) => machine.addModel(index, reference));
   }
 
