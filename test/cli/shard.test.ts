@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shardOf } from '../../src/cli/shard.js';
+import { shardOf } from '../../src/cli/commands/sweep.js';
 import { partOf } from '../../src/run/sweep/units.js';
 import { cellTask } from '../run/sweep/fixtures.js';
 

@@ -1,12 +1,12 @@
 import { basename, extname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { usableCores } from '../../base/limits/usable.js';
 import { noteLines, noteTexts } from '../../record/policy-notes.js';
+import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
+import type { Shard } from '../../run/sweep/units.js';
 import { tableWidth } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet, thresholdFlags } from '../common-options.js';
-import { group, list, optional, text, toggle, type ValuesOf } from '../options.js';
-import { printStatus, runShard, type ShardedSweep, shardOf } from '../shard.js';
+import { group, list, optional, text, type ValuesOf } from '../options.js';
 import type { Checks } from '../thresholds.js';
 import { packageVersion } from '../version.js';
 
@@ -23,10 +23,6 @@ export const flags = {
     shard: {
       ...optional(shardOf)('Run only part I of N, from 1/N to N/N, into the folder, and write no report'),
       conflicts: ['queue', 'junit'],
-    },
-    status: {
-      ...toggle('Run nothing; print how many cells the folder has'),
-      conflicts: ['shard', 'fresh', 'queue', 'junit'],
     },
   }),
   ...group('Output', { json, out: text('Folder of the results', 'out/NAME-OF-FILE'), quiet }),
@@ -57,16 +53,19 @@ export async function handler(args: Args): Promise<void> {
   const sweep = {
     ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
     outDir: args.out ?? join('out', basename(args.file, extname(args.file))),
-    threads: args.threads ?? usableCores(),
     version: packageVersion(),
     required: checks.thresholds.map(({ text }) => text),
   };
-  if (args.status) await printStatus(sweep, args);
-  else if (args.shard !== undefined) await runShard(sweep, args.shard, args);
+  if (args.shard !== undefined) await runShard(sweep, args.shard, args);
   else await runWhole(sweep, checks, args);
 }
 
-async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promise<void> {
+interface Sweep extends SweepQuestion {
+  readonly outDir: string;
+  readonly fresh: boolean;
+}
+
+async function runWhole(sweep: Sweep, checks: Checks, args: Args): Promise<void> {
   const { runCells } = await import('../cell-runs.js');
   const { sweepExperiment } = await import('../../run/sweep/sweep-experiment.js');
   const { sweepCases } = await import('../../report/thresholds/cases.js');
@@ -107,4 +106,39 @@ async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promis
   }
   const missed = missedText(cases);
   if (missed !== '') throw new EscapementError('E_THRESHOLD', missed);
+}
+
+/** Parses `2/4`. Parts count from 0 or from 1, like array jobs of batch systems. */
+export function shardOf(given: string): Shard {
+  const [, index, count] = (/^(\d+)\/(\d+)$/.exec(given) ?? []).map(Number);
+  if (index !== undefined && count !== undefined && count > 0 && index <= count) return { index, count };
+  throw new Error('write I/N, the part and the number of parts, such as 1/4 to 4/4');
+}
+
+/** `sweep --shard`: runs a part of the cells, and leaves the report to a call without it. */
+async function runShard(sweep: Sweep, shard: Shard, args: Args): Promise<void> {
+  const { sweepShard } = await import('../../run/sweep/sweep-experiment.js');
+  const { runCells } = await import('../cell-runs.js');
+  const name = `${shard.index}/${shard.count}`;
+  const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
+  const words = { label: `shard ${name}`, noun: 'run', outDir: sweep.outDir } as const;
+  const { total, reused } = await runCells(args, words, async (runs) => {
+    await sweepShard({
+      ...{ ...sweep, shard, openRunner: runs.openRunner },
+      onPlan: (units) => runs.begin(units, `shard ${name}: ${plural(units, 'run')} on ${runs.place}\n`),
+      onUnit: ({ id }, found) => {
+        if (found.status === 'failed') failed.push({ id, code: found.code, message: found.message });
+        runs.count(found);
+        runs.show(`${runs.known}/${runs.total} runs`);
+      },
+    });
+    return runs;
+  });
+  print(args, { shard: name, runs: total, reused, failed }, () => {
+    const failures = failed.map(({ id, code, message }) => `failed: ${id}: ${code}: ${message}\n`).join('');
+    return `shard ${name}: ${plural(total, 'run')}, ${reused} of them finished before\n${failures}`;
+  });
+  if (failed.length === 0) return;
+  const what = `${failed.length} of ${plural(total, 'run')} of this shard failed`;
+  throw new EscapementError('E_CELLS_FAILED', what);
 }

@@ -12,7 +12,7 @@ import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js
 import type { CellRunner, OpenRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import type { CellTask } from './run-cell.js';
-import { type Found, type OnUnit, partOf, runUnits, type Shard, type Unit, unitsOf } from './units.js';
+import { type Found, type OnUnit, partOf, runUnits, type Shard, unitsOf } from './units.js';
 
 interface RunRequest extends SweepQuestion {
   readonly outDir: string;
@@ -78,56 +78,25 @@ export function notesOfAll(planned: readonly PlannedCell[]): PolicyNote[] {
 interface ShardRequest extends RunRequest {
   readonly shard: Shard;
   /** Called once, after every cell was checked and before the first one runs, with the units of this shard. */
-  readonly onPlan: (units: readonly Unit[]) => void;
+  readonly onPlan: (units: number) => void;
 }
 
 /**
  * Runs one part of a sweep into a folder that other processes, even on other machines, write to at the same time;
  * leaves the folder's results of the whole sweep alone. Throws as `sweepExperiment`.
  */
-export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
+export async function sweepShard(request: ShardRequest): Promise<void> {
   const { outDir, fresh, shard } = request;
   const { planned } = await planSweep(request);
-  const all = unitsOf(planned);
-  const units = partOf(all, shard);
-  request.onPlan(units);
-  if (units.length > 0) {
-    const runner = request.openRunner(units.length);
-    try {
-      await runUnits(units, new CellStore(outDir, !fresh), runner, request.onUnit);
-    } finally {
-      await runner.close();
-    }
+  const units = partOf(unitsOf(planned), shard);
+  request.onPlan(units.length);
+  if (units.length === 0) return;
+  const runner = request.openRunner(units.length);
+  try {
+    await runUnits(units, new CellStore(outDir, !fresh), runner, request.onUnit);
+  } finally {
+    await runner.close();
   }
-  return statusOf(all, outDir);
-}
-
-/** Progress of a sweep in a folder. */
-export interface SweepStatus {
-  readonly cells: Count;
-  readonly bounds: Count;
-}
-
-interface Count {
-  readonly all: number;
-  readonly finished: number;
-}
-
-/** Progress of a sweep that runs elsewhere. Throws as `sweepExperiment`. */
-export async function sweepStatus(
-  question: SweepQuestion & { readonly outDir: string },
-): Promise<SweepStatus> {
-  const { planned } = await planSweep(question);
-  return statusOf(unitsOf(planned), question.outDir);
-}
-
-function statusOf(units: readonly Unit[], outDir: string): SweepStatus {
-  const store = new CellStore(outDir, true);
-  const count = (job: Unit['job']): Count => {
-    const ofJob = units.filter((unit) => unit.job === job);
-    return { all: ofJob.length, finished: ofJob.filter(({ task }) => store.read(task, job) !== null).length };
-  };
-  return { cells: count('runCell'), bounds: count('boundCell') };
 }
 
 /** Runs all of a sweep, and collects its cells in the order of the grid, wherever and in whatever order they ran. */

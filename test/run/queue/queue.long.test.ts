@@ -198,7 +198,6 @@ describe('a server that is not there', () => {
 
   it.each([
     [['--queue', 'redis://h', '--shard', '1/2'], '--shard and --queue cannot be combined'],
-    [['--queue', 'redis://h', '--status'], '--status and --queue cannot be combined'],
     [['--queue', 'redis://h', '--threads', '2'], '--threads and --queue cannot be combined'],
     [['--queue-ca', 'ca.pem'], '--queue-ca needs --queue'],
     [['--queue', 'h:6379'], 'write redis://HOST:PORT'],
