@@ -11,15 +11,16 @@ import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { refuse } from './fields.js';
 import { checkLengths, finishWorkloads } from './finish-workloads.js';
+import { keyExists, keyValue } from './keys.js';
 import { buildModels } from './models.js';
 import { applyOverrides, type OverriddenTree } from './overrides.js';
 import { buildPipelines, targetNames, toPipelines } from './pipelines.js';
-import { libraryPlugin, loadPlugins } from './plugins.js';
+import { libraryPlugin, loadPlugins, type Plugin } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
-import { scalerEntryOf } from './schema-policy.js';
 import { NO_TENANTS } from './schema-senders.js';
+import type { CaseAxis } from './sweep-section.js';
 import { validate } from './validate.js';
 
 /**
@@ -52,6 +53,7 @@ export async function buildExperiment(
   const { tree, placeOf } = overridden;
   const config = validate(experimentSchemaWith(plugins), tree, overridden);
   checkSlo(overridden);
+  checkCases(config.sweep?.cases ?? [], overridden, plugins);
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
@@ -69,8 +71,6 @@ export async function buildExperiment(
   const targets = targetNames(specs, pipelines);
   checkSections(config.workload, targets, specs, { class: classes, tenant: tenants.list }, placeOf);
   const workload = toPipelines(config.workload, specs, pipelines, placeOf);
-  if (config.cluster.failures.length > 0 && scalerEntryOf(config.scaler) !== null)
-    refuse('needs a fixed number of GPUs: leave out the scaler', placeOf(['cluster', 'failures']));
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   checkNoise(config.cluster.noise, specs, spreads.flat(), placeOf);
   return {
@@ -82,6 +82,7 @@ export async function buildExperiment(
     },
     files: host.input,
     placeOf,
+    writtenValue: (key) => keyValue(tree, key, plugins),
     seed: config.seed,
     cluster,
     models: specs,
@@ -108,6 +109,7 @@ export async function buildExperiment(
     output: config.output,
     live: { device, ...live },
     runtime: config.runtime,
+    ...{ sweep: config.sweep ?? null, scenarios: config.scenarios ?? [] },
   };
 }
 
@@ -117,6 +119,18 @@ function checkSlo({ tree, originOf, placeOf }: OverriddenTree): void {
   if (originOf(['slo'])?.kind !== 'flag' || sections.some(({ slo }) => slo === undefined)) return;
   const own = `workload${sections.length > 1 ? '.0' : ''}.slo`;
   refuse(`reaches no request: every section of workload has its own; override ${own}`, placeOf(['slo']));
+}
+
+/** Throws `E_CONFIG_VALUE` for an axis of cases that is named like a key. */
+function checkCases(
+  axes: readonly CaseAxis[],
+  { tree, placeOf }: OverriddenTree,
+  plugins: readonly Plugin[],
+): void {
+  for (const { key } of axes) {
+    if (!keyExists(tree, key, plugins)) continue;
+    refuse(`${key} is a key of the experiment: give the axis another name`, placeOf(['sweep', 'cases', key]));
+  }
 }
 
 /** Throws `E_UNKNOWN_MODEL` for a factor of no model, and `E_CONFIG_VALUE` for spreads that no profile has. */

@@ -49,6 +49,15 @@ export function valueAt(tree: unknown, path: Path): unknown {
   return shortPath(tree, path).reduce(childOf, tree);
 }
 
+// No name in an experiment starts with an underscore, and `__proto__` must not pass.
+export const DOTTED_KEY = '[A-Za-z0-9][\\w-]*(?:\\.[A-Za-z0-9][\\w-]*)*';
+const WHOLE_KEY = new RegExp(`^${DOTTED_KEY}$`);
+
+/** True if the text could be the key of an override. */
+export function isOverrideKey(text: string): boolean {
+  return WHOLE_KEY.test(text);
+}
+
 export function isSection(node: unknown): node is Record<string, unknown> {
   return typeof node === 'object' && node !== null && !Array.isArray(node);
 }

@@ -15,6 +15,7 @@ import type { clusterSchema } from './schema-cluster.js';
 import type { PolicyChoice, ScalerChoice } from './schema-policy.js';
 import type { liveSchema, RuntimeSettings } from './schema-runtime.js';
 import type { ClassConfig, TenantsConfig } from './schema-senders.js';
+import type { Case, sweepSchema } from './sweep-section.js';
 
 /** One run, checked and in canonical units: an experiment file after defaults and overrides. */
 export interface Experiment {
@@ -27,6 +28,8 @@ export interface Experiment {
   readonly files: InputFiles;
   /** Place of a key, for errors. */
   placeOf(path: Path): ErrorPlace;
+  /** Value of a dotted key as written, or else its default; undefined if it is derived, or not in use. */
+  writtenValue(key: string): unknown;
   readonly seed: number;
   readonly cluster: ClusterConfig;
   readonly models: readonly ModelSpec[];
@@ -63,6 +66,9 @@ export interface Experiment {
   readonly output: OutputConfig;
   readonly live: LiveConfig;
   readonly runtime: RuntimeSettings;
+  /** Null: the file has none. Its keys are checked with the cells. */
+  readonly sweep: SweepSection | null;
+  readonly scenarios: readonly Case[];
 }
 
 /** True if all GPUs of a live run are simulated. */
@@ -75,4 +81,6 @@ export interface ClusterConfig extends Immutable<z.output<typeof clusterSchema>>
 export type NoiseConfig = ClusterConfig['noise'];
 /** Live settings of the experiment; no simulation depends on them. */
 export interface LiveConfig extends Immutable<Required<z.output<typeof liveSchema>>> {}
+/** The sweep that a file describes. */
+export interface SweepSection extends NonNullable<z.output<typeof sweepSchema>> {}
 export interface OutputConfig extends Immutable<z.output<typeof outputSchema>> {}

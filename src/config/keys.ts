@@ -91,8 +91,8 @@ export function keyValue(tree: unknown, key: string, plugins: readonly Plugin[] 
 }
 
 /** That value as text. */
-export function defaultText(tree: unknown, key: string, plugins: readonly Plugin[] = []): string | undefined {
-  return textOf(keyValue(tree, key, plugins));
+export function defaultText(tree: unknown, key: string): string | undefined {
+  return textOf(keyValue(tree, key));
 }
 
 /** True if the schema has such a key, given the kinds of sections in the file. */
@@ -124,7 +124,8 @@ function valueSchemaAt(tree: unknown, path: Path, plugins: readonly Plugin[]): z
   return schemasAt(experimentSchemaWith(plugins), path, tree).find(holdsValue);
 }
 
-function textOf(value: unknown): string | undefined {
+/** A value as text. */
+export function textOf(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -3,6 +3,7 @@ import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors
 import { readYaml } from '../base/files/yaml-text.js';
 import type { Plugin } from '../policies/entry.js';
 import {
+  DOTTED_KEY,
   gpuPath,
   isSection,
   type Path,
@@ -125,15 +126,7 @@ function pathOf(tree: Record<string, unknown>, path: Path, flag: string): Path {
   return gpuPath(tree, path);
 }
 
-// No name in an experiment starts with an underscore, and `__proto__` must not pass.
-const KEY = '[A-Za-z0-9][\\w-]*(?:\\.[A-Za-z0-9][\\w-]*)*';
-const OVERRIDE = new RegExp(`^(${KEY})\\s*=(.*)$`, 's');
-const WHOLE_KEY = new RegExp(`^${KEY}$`);
-
-/** True if the text could be the key of an override. */
-export function isOverrideKey(text: string): boolean {
-  return WHOLE_KEY.test(text);
-}
+const OVERRIDE = new RegExp(`^(${DOTTED_KEY})\\s*=(.*)$`, 's');
 
 function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: string): void {
   let node: Record<string | number, unknown> = tree;

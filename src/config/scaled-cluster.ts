@@ -28,6 +28,8 @@ export function scaledCluster(
   const fail = (what: string, key = ['scaler', 'kind']) => {
     refuse(what, placeOf(key));
   };
+  if (cluster.failures.length > 0)
+    fail('needs a fixed number of GPUs: leave out the scaler', ['cluster', 'failures']);
   const { listed, kindNames } = cluster;
   if (kindNames.length === 0)
     fail('needs kinds that may grow: cluster.gpus: [{ kind: gpu, count: 2, max: 8, start: 60s }]');

@@ -4,19 +4,7 @@ import { PADDINGS } from '../core/lengths.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import type { TimelineSlice } from '../record/timeline.js';
-import {
-  choice,
-  count,
-  duration,
-  flag,
-  refuse,
-  refuseTwice,
-  section,
-  text,
-  textField,
-  textOrTexts,
-  whole,
-} from './fields.js';
+import { choice, count, duration, flag, refuse, section, text, textField, whole } from './fields.js';
 import { pipelinesSchema } from './pipelines.js';
 import { clusterSchema } from './schema-cluster.js';
 import { modelsSchema } from './schema-models.js';
@@ -24,64 +12,8 @@ import { policySchemaWith, scalerSchema } from './schema-policy.js';
 import { liveSchema, runtimeSchema } from './schema-runtime.js';
 import { classesSchema, tenantsSchema } from './schema-senders.js';
 import { workloadsSchema } from './schema-workload.js';
-import { expandValues, parseDuration, show } from './units-text.js';
-
-const LIST_OR_TEXT = { type: ['string', 'number', 'boolean', 'array'] };
-
-/** Values of a key that varies. */
-export const variedValues = textField(
-  LIST_OR_TEXT,
-  'Values: a range such as 1ms:20ms:1ms (end included), a list such as 10ms,25ms, or a YAML list.',
-  readValues,
-  textOrTexts,
-);
-
-/** Seeds of a sweep or plan. */
-export const seedList = textField(
-  LIST_OR_TEXT,
-  'Each combination runs once with each seed; default: the seed of the file.',
-  readSeeds,
-  textOrTexts,
-);
-
-const overrides = z
-  .record(z.string(), z.unknown())
-  .describe('Settings: dotted keys, each with its value or a whole section.');
-
-const sweepSchema = section({
-  cases: z
-    .record(z.string(), z.record(z.string(), overrides))
-    .prefault({})
-    .describe(
-      'Axes of named cases, e.g. setting; each case lists the keys that it sets, which are applied before vary.',
-    ),
-  vary: z
-    .record(z.string(), variedValues)
-    .prefault({})
-    .describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
-  seeds: seedList.exactOptional(),
-  bound: flag('Also compute upper bounds on goodput, once for all policies of a workload.').default(false),
-});
-
-function readValues(texts: string | readonly string[]): readonly string[] {
-  return [...new Set([texts].flat().flatMap(expandValues))];
-}
-
-function readSeeds(texts: string | readonly string[]): readonly number[] {
-  const seeds = readValues(texts).map(Number);
-  if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
-  return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
-}
-
-const scenariosSchema = z
-  .array(
-    section({
-      name: text('Its name in results.'),
-      overrides: overrides.refine((settings) => Object.keys(settings).length > 0, 'changes nothing'),
-    }),
-  )
-  .min(1)
-  .superRefine(refuseTwice);
+import { scenariosSchema, sweepSchema } from './sweep-section.js';
+import { parseDuration, show } from './units-text.js';
 
 const traffic = section({
   factor: count('Multiplies the requests of every section of the workload, or its clients.', 1e6).prefault(1),
@@ -153,10 +85,8 @@ export const experimentSchema = section({
   output: outputSchema.prefault({}).describe('Files written in addition to the summary.'),
   live: liveSchema.prefault({}).describe('How the experiment runs live; simulations ignore it.'),
   runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
-  scenarios: scenariosSchema
-    .exactOptional()
-    .describe('What-ifs that `scenarios` and `plan --html` run besides their own.'),
-  sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
+  scenarios: scenariosSchema.describe('What-ifs that `scenarios` and `plan --html` run besides their own.'),
+  sweep: sweepSchema.describe('What `sweep` varies when no --vary is given.'),
 });
 
 /** The schema with the policies of plugins. */

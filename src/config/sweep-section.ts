@@ -1,52 +1,57 @@
-import { type ErrorPlace, EscapementError } from '../base/errors.js';
-import type { Plugin } from '../policies/entry.js';
+import * as z from 'zod';
+import type { ErrorPlace } from '../base/errors.js';
 import type { VariedKey } from '../record/results.js';
-import type { Path, SourceDocument } from './document.js';
-import { keyExists } from './keys.js';
-import { applyOverrides, isOverrideKey, type OverriddenTree } from './overrides.js';
-import { experimentSchemaWith } from './schema.js';
-import { validate } from './validate.js';
+import { isOverrideKey, type Path, type SourceDocument } from './document.js';
+import { flag, refuse, refuseTwice, section, text, textField, textOrTexts } from './fields.js';
+import { expandValues, show } from './units-text.js';
 
-/** The sweep described by a file. */
-export interface SweepSection {
-  /** Axes of named cases in the order of the file. */
-  readonly cases: readonly CaseAxis[];
-  /** Keys in the order of the file, each with its values as written. */
-  readonly vary: readonly VariedKey[];
-  /** Absent: the seed of the file. */
-  readonly seeds?: readonly number[];
-  /** True if each cell gets an upper bound on the goodput of any scheduler. */
-  readonly bound: boolean;
+const LIST_OR_TEXT = { type: ['string', 'number', 'boolean', 'array'] };
+
+/** Values of a key that varies. */
+export const variedValues = textField(
+  LIST_OR_TEXT,
+  'Values: a range such as 1ms:20ms:1ms (end included), a list such as 10ms,25ms, or a YAML list.',
+  readValues,
+  textOrTexts,
+);
+
+/** Seeds of a sweep or plan. */
+export const seedList = textField(
+  LIST_OR_TEXT,
+  'Each combination runs once with each seed; default: the seed of the file.',
+  readSeeds,
+  textOrTexts,
+);
+
+function readValues(texts: string | readonly string[]): readonly string[] {
+  return [...new Set([texts].flat().flatMap(expandValues))];
 }
 
-/**
- * The `sweep:` section of an experiment file, or undefined if it has none. Throws errors of the file. Varied keys, and
- * those set by cases, are checked with the cells.
- */
-export function readSweepSection(
-  source: SourceDocument,
-  overrides: readonly string[] = [],
-  plugins: readonly Plugin[] = [],
-): SweepSection | undefined {
-  const overridden = applyOverrides(source, overrides, [], plugins);
-  const { tree, placeOf } = overridden;
-  const { sweep } = validate(experimentSchemaWith(plugins), tree, overridden);
-  if (sweep === undefined) return undefined;
-  const { seeds, bound } = sweep;
-  const cases = readCases(sweep.cases, overridden, plugins);
-  const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
-  const axis = vary.find(({ key }) => cases.some((one) => one.key === key))?.key;
-  if (axis !== undefined) {
-    const what = 'is an axis of cases, all of which run: leave it out of vary';
-    throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', axis]));
-  }
-  return { cases, vary, bound, ...(seeds === undefined ? {} : { seeds }) };
+function readSeeds(texts: string | readonly string[]): readonly number[] {
+  const seeds = readValues(texts).map(Number);
+  if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
+  return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
 }
 
-/** An axis of a sweep whose values are names, each for several overrides. */
-export interface CaseAxis {
-  readonly key: string;
-  readonly cases: readonly Case[];
+/** Overrides of a case. Whether their keys exist is known when an experiment is built with them. */
+const overrides = z
+  .record(z.string(), z.unknown())
+  .superRefine((settings, context) => {
+    for (const key of Object.keys(settings)) {
+      const message = problemOf(key);
+      if (message !== null) context.addIssue({ code: 'custom', path: [key], message, params: WRONG_KEY });
+    }
+  })
+  .describe('Settings: dotted keys, each with its value or a whole section.');
+
+const WRONG_KEY = { errorCode: 'E_CONFIG_KEY' };
+
+/** Reason why a case cannot set this key. */
+function problemOf(key: string): string | null {
+  if (!isOverrideKey(key)) return `"${key}" is not a dotted key such as policy.maxBatch`;
+  if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds or with --seeds';
+  const section = /^(?:sweep|scenarios)(?=\.|$)/.exec(key);
+  return section === null ? null : `is for all cases: set it in the ${section[0]} section itself`;
 }
 
 /** A name for several overrides: of an axis of cases, or of a scenario. */
@@ -58,66 +63,71 @@ export interface Case {
   readonly overrides: readonly string[];
 }
 
-/**
- * Axes of `sweep.cases` in the order of the file. Throws `E_CONFIG_VALUE` for one without cases, with a case without a
- * name, or named like a key, and `E_CONFIG_KEY` if a case sets an invalid key, or one that belongs to the sweep as a
- * whole.
- */
-function readCases(
-  section: Readonly<Record<string, Readonly<Record<string, Overrides>>>>,
-  overridden: OverriddenTree,
-  plugins: readonly Plugin[] = [],
-): CaseAxis[] {
-  const { tree, placeOf } = overridden;
-  return Object.entries(section).map(([key, named]) => {
-    const path = ['sweep', 'cases', key];
-    const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, placeOf(path));
-    const cases = Object.entries(named).map(([name, values]) => {
-      if (name.trim() === '') throw fail('a case needs a name');
-      return caseAt(name, [...path, name], values, overridden);
-    });
-    if (cases.length === 0) throw fail('needs at least one case');
-    if (keyExists(tree, key, plugins))
-      throw fail(`${key} is a key of the experiment: give the axis another name`);
-    return { key, cases };
-  });
+function caseOf(name: string, path: Path, settings: z.output<typeof overrides>): Case {
+  const texts = Object.entries(settings).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  return { name, path, overrides: texts };
 }
 
-/**
- * The `scenarios:` section of an experiment file; empty if it has none. Throws errors of the file, and `E_CONFIG_KEY`
- * for a key that no scenario may set. Whether their keys exist is known when an experiment is built with them.
- */
-export function readScenarios(
-  source: SourceDocument,
-  overrides: readonly string[],
-  plugins: readonly Plugin[],
-): Case[] {
-  const overridden = applyOverrides(source, overrides, [], plugins);
-  const { scenarios = [] } = validate(experimentSchemaWith(plugins), overridden.tree, overridden);
-  return scenarios.map(({ name, overrides }, i) =>
-    caseAt(name, ['scenarios', i, 'overrides'], overrides, overridden),
-  );
+/** An axis of a sweep whose values are names, each for several overrides. */
+export interface CaseAxis {
+  readonly key: string;
+  readonly cases: readonly Case[];
 }
 
-type Overrides = Readonly<Record<string, unknown>>;
+/** `sweep`: axes of cases and keys in the order of the file; without seeds, that of the file. */
+export const sweepSchema = section({
+  cases: z
+    .record(
+      z.string(),
+      z
+        .record(z.string(), overrides)
+        .refine((named) => Object.keys(named).length > 0, 'needs at least one case')
+        .refine((named) => Object.keys(named).every((name) => name.trim() !== ''), 'a case needs a name'),
+    )
+    .prefault({})
+    .describe(
+      'Axes of named cases, e.g. setting; each case lists the keys that it sets, which are applied before vary.',
+    ),
+  vary: z
+    .record(z.string(), variedValues)
+    .prefault({})
+    .describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
+  seeds: seedList.exactOptional(),
+  bound: flag('Also compute upper bounds on goodput, once for all policies of a workload.').default(false),
+})
+  .superRefine(({ cases, vary }, context) => {
+    const message = 'is an axis of cases, all of which run: leave it out of vary';
+    for (const key of Object.keys(vary))
+      if (Object.hasOwn(cases, key))
+        context.addIssue({ code: 'custom', path: ['vary', key], message, params: WRONG_KEY });
+  })
+  .transform(({ cases, vary, ...rest }) => ({
+    ...rest,
+    cases: Object.entries(cases).map(([key, named]): CaseAxis => {
+      const own = Object.entries(named);
+      return {
+        key,
+        cases: own.map(([name, settings]) => caseOf(name, ['sweep', 'cases', key, name], settings)),
+      };
+    }),
+    vary: Object.entries(vary).map(([key, values]): VariedKey => ({ key, values })),
+  }))
+  .exactOptional();
 
-/** A case written at `path`. Throws `E_CONFIG_KEY` for a key that a case must not set. */
-function caseAt(name: string, path: Path, values: Overrides, { placeOf }: OverriddenTree): Case {
-  const overrides = Object.entries(values).map(([set, value]) => {
-    const [at, wrong] = [[...path, set], problemOf(set)];
-    if (wrong !== undefined) throw new EscapementError('E_CONFIG_KEY', wrong, placeOf(at));
-    return `${set}=${JSON.stringify(value)}`;
-  });
-  return { name, path, overrides };
-}
-
-/** Reason why a case cannot set this key. */
-function problemOf(key: string): string | undefined {
-  if (!isOverrideKey(key)) return `"${key}" is not a dotted key such as policy.maxBatch`;
-  if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds or with --seeds';
-  const section = /^(?:sweep|scenarios)(?=\.|$)/.exec(key);
-  return section === null ? undefined : `is for all cases: set it in the ${section[0]} section itself`;
-}
+/** `scenarios`, in the order of the file. */
+export const scenariosSchema = z
+  .array(
+    section({
+      name: text('Its name in results.'),
+      overrides: overrides.refine((settings) => Object.keys(settings).length > 0, 'changes nothing'),
+    }),
+  )
+  .min(1)
+  .superRefine(refuseTwice)
+  .transform((list) =>
+    list.map(({ name, overrides }, i) => caseOf(name, ['scenarios', i, 'overrides'], overrides)),
+  )
+  .exactOptional();
 
 /** The axes as keys that vary, for results. */
 export function caseKeys(axes: readonly CaseAxis[]): VariedKey[] {

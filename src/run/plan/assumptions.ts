@@ -5,15 +5,14 @@ import { formatBytes, formatDuration } from '../../config/units-text.js';
 import { priceText } from '../../report/cost-text.js';
 import { formatPercent } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
-import type { Written } from './losses.js';
 
 /** The GPUs and the policy of an experiment, as a part of its file. */
-export function setupOf({ policy: { kind } }: Experiment, { cluster, policy = { kind } }: Written): string {
-  const { gpus = 1 } = cluster ?? {};
+export function setupOf({ policy: { kind }, writtenValue }: Experiment): string {
+  const gpus = writtenValue('cluster.gpus') as number | readonly { readonly count?: number }[];
   const inLine = (value: unknown) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
   const rented = typeof gpus === 'number' ? [] : gpus.filter(({ count }) => count !== 0);
   const kinds = rented.map((kind) => `\n    - ${inLine(kind)}`).join('');
-  return `cluster:\n  gpus:${kinds === '' ? ` ${gpus}` : kinds}\npolicy: ${inLine(policy)}`;
+  return `cluster:\n  gpus:${kinds === '' ? ` ${gpus}` : kinds}\npolicy: ${inLine(writtenValue('policy') ?? { kind })}`;
 }
 
 /** Assumptions of a simulation that may not hold for a real cluster. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../../base/errors.js';
-import { variedValues } from '../../config/schema.js';
+import { variedValues } from '../../config/sweep-section.js';
 import { formatDuration, parseDuration } from '../../config/units-text.js';
 import { validate } from '../../config/validate.js';
 import { significant } from '../../text/numbers.js';

@@ -20,7 +20,7 @@ import { endsOf, openPlanStore, Prober } from './prober.js';
 import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
 import { headlineOf } from './text.js';
-import { checkedScenarios, runWhatIfs } from './what-ifs.js';
+import { checkScenarios, runWhatIfs } from './what-ifs.js';
 
 /** Inputs common to all plans. */
 export interface PlanRequest {
@@ -86,7 +86,7 @@ export async function probing<Found extends Plan>(
     ...overrides,
     ...candidates.settings(index).map(({ key, value }) => `${key}=${value}`),
   ];
-  if (asksWhatIf) await checkedScenarios(source, withCandidate(candidates.ends.at(-1)!));
+  if (asksWhatIf) await checkScenarios(source, ends[0]!.scenarios, withCandidate(candidates.ends.at(-1)!));
   refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();

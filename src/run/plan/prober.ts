@@ -174,7 +174,7 @@ export class Prober {
     if (options.survives !== true || whole.meets !== 'yes') return whole;
     const { experiment } = await cellOf(options, index, options.seeds[0]!);
     const { durationSeconds } = whole.details!;
-    const losses = await lossesOf(experiment, options.source, durationSeconds);
+    const losses = lossesOf(experiment, durationSeconds);
     const lost = losses.map(async ({ name, overrides }) => ({
       ...(await this.assessWith(index, overrides)),
       ...{ lost: name, lostBy: overrides },

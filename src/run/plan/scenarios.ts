@@ -13,7 +13,7 @@ import type { WhatIfs } from './plan-result.js';
 import { openPlanStore } from './prober.js';
 import { Reach } from './reach.js';
 import { scenarioTable } from './table.js';
-import { checkedScenarios, runWhatIfs } from './what-ifs.js';
+import { checkScenarios, runWhatIfs } from './what-ifs.js';
 import { headroomText, intervalsOf } from './words.js';
 
 /** An experiment in its scenarios, as `scenarios --json` prints it. Does not depend on the number of threads. */
@@ -40,11 +40,11 @@ export async function runScenarios(
   const source = await readExperimentSource(request.file);
   const experiment = await buildExperiment(source, { overrides, host: ON_DISK });
   refuseUnknownParts(targets, [partNames(experiment)], 'target');
-  const own = await checkedScenarios(source, overrides);
+  await checkScenarios(source, experiment.scenarios, overrides);
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
-    request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), own.length);
+    request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), experiment.scenarios.length);
     const options = { source, overrides, seeds, targets, version, onRun };
     const found = await runWhatIfs(options, { runner, store, reach: new Reach(targets, experiment) });
     const { name, policy } = experiment;

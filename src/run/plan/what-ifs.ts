@@ -5,12 +5,11 @@ import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { openWorkloads } from '../../config/open-workloads.js';
 import { targetNames } from '../../config/pipelines.js';
-import { loadPlugins } from '../../config/plugins.js';
-import { type Case, placeInCase, readScenarios } from '../../config/sweep-section.js';
+import { type Case, placeInCase } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
 import { significant } from '../../text/numbers.js';
 import { assumptionsOf, setupOf } from './assumptions.js';
-import { lossesOf, type WhatIf, type Written, writtenKeys } from './losses.js';
+import { lossesOf, type WhatIf } from './losses.js';
 import type { Candidates } from './over.js';
 import type { Headroom, Scenario, WhatIfs } from './plan-result.js';
 import { type Means, Prober, type ProberOptions, REFUSED } from './prober.js';
@@ -33,32 +32,34 @@ export async function runWhatIfs(options: Omit<ProberOptions, 'candidates'>, mea
     overrides: [...overrides, `seed=${seeds[0]}`],
     host: ON_DISK,
   });
-  const written = await writtenKeys(source, overrides);
   const all = new ScenarioList();
   const prober = new Prober({ ...options, candidates: all, isTolerant: true }, means);
   const judge = async (one: WhatIf): Promise<Scenario> => ({
     ...(await prober.judge(all.indexOf(one))),
     settings: one.overrides,
   });
-  const own = await checkedScenarios(source, overrides);
   const baseline = await judge(BASELINE);
   const { durationSeconds = 0 } = baseline.details ?? {};
-  const lost = experiment.scaler.kind === 'none' ? await lossesOf(experiment, source, durationSeconds) : [];
-  const hottest = await hotter(experiment, written);
-  const others = [...own, ...TRAFFIC.map((times) => trafficTimes(times, written)), ...lost, ...hottest];
-  const scenarios = [baseline, ...(await Promise.all([...others, slowerProfiles(written)].map(judge)))];
-  const withFactor = (factor: number) => judge(factor === 1 ? BASELINE : trafficTimes(factor, written));
+  const others = [
+    ...experiment.scenarios,
+    ...TRAFFIC.map((times) => trafficTimes(times, experiment)),
+    ...(experiment.scaler.kind === 'none' ? lossesOf(experiment, durationSeconds) : []),
+    ...(await hotter(experiment)),
+    slowerProfiles(experiment),
+  ];
+  const scenarios = [baseline, ...(await Promise.all(others.map(judge)))];
+  const withFactor = (factor: number) => judge(factor === 1 ? BASELINE : trafficTimes(factor, experiment));
   const headroom = targets.length === 0 ? null : await findHeadroom(withFactor);
-  return { scenarios, headroom, setup: setupOf(experiment, written), assumed: assumptionsOf(experiment) };
+  return { scenarios, headroom, setup: setupOf(experiment), assumed: assumptionsOf(experiment) };
 }
 
-/** Scenarios of a file. Throws errors of the file, those of experiments in scenarios included. */
-export async function checkedScenarios(
+/** Throws errors of an experiment in the scenarios of its file. */
+export async function checkScenarios(
   source: SourceDocument,
+  scenarios: readonly Case[],
   overrides: readonly string[],
-): Promise<readonly Case[]> {
-  const own = readScenarios(source, overrides, await loadPlugins(source, overrides, ON_DISK));
-  for (const [i, one] of own.entries()) {
+): Promise<void> {
+  for (const [i, one] of scenarios.entries()) {
     if (BUILT_IN.test(one.name)) {
       const what = `${one.name} is the name of a scenario that always runs: give it another`;
       throw new EscapementError('E_CONFIG_VALUE', what, source.placeOf(['scenarios', i, 'name']));
@@ -70,7 +71,6 @@ export async function checkedScenarios(
       if (error.code !== REFUSED) throw atItsPlace(error, (override) => placeInCase(one, override, source));
     }
   }
-  return own;
 }
 
 class ScenarioList implements Candidates {
@@ -99,13 +99,14 @@ class ScenarioList implements Candidates {
   }
 }
 
-function trafficTimes(times: number, { traffic = {} }: Written): WhatIf {
-  const factor = significant(times * parseCount(traffic.factor ?? 1), 6);
+function trafficTimes(times: number, { writtenValue }: Experiment): WhatIf {
+  const factor = significant(times * parseCount(writtenValue('traffic.factor')), 6);
   return { name: `traffic × ${times}`, overrides: [`traffic.factor=${factor}`] };
 }
 
 /** The clock of all GPUs is lower from the start than when they were measured; schedulers begin with the profiles. */
-function slowerProfiles({ cluster: { gpuClock = [] } = {} }: Written): WhatIf {
+function slowerProfiles({ writtenValue }: Experiment): WhatIf {
+  const gpuClock = writtenValue('cluster.gpuClock') as readonly { readonly factor: number }[];
   const slower = [{ at: '0s', factor: 1 }, ...gpuClock].map((change) => ({
     ...change,
     factor: change.factor / (1 + SLOWER),
@@ -117,7 +118,7 @@ function slowerProfiles({ cluster: { gpuClock = [] } = {} }: Written): WhatIf {
 }
 
 /** More requests of the model or pipeline that has the most; empty if there is one, or answers decide what comes. */
-async function hotter(experiment: Experiment, { traffic = {} }: Written): Promise<WhatIf[]> {
+async function hotter(experiment: Experiment): Promise<WhatIf[]> {
   const { workloads } = experiment;
   const targets = targetNames(experiment.models, experiment.pipelines);
   if (targets.length === 1 || workloads.some(({ kind }) => kind === 'closed-loop')) return [];
@@ -131,7 +132,8 @@ async function hotter(experiment: Experiment, { traffic = {} }: Written): Promis
   }
   const hottest = counts.indexOf(Math.max(...counts));
   const name = targets[hottest]!;
-  const factors = { ...traffic.models, [name]: HOTTEST * parseCount(traffic.models?.[name] ?? 1) };
+  const written = experiment.writtenValue('traffic.models') as Readonly<Record<string, unknown>>;
+  const factors = { ...written, [name]: HOTTEST * parseCount(written[name] ?? 1) };
   return [
     {
       name: `hottest ${hottest < experiment.models.length ? 'model' : 'pipeline'} × ${HOTTEST} (${name})`,

@@ -19,6 +19,8 @@ export function cellKey(experiment: Experiment, version: string, metrics: readon
     runtime: _____,
     warnings: _______,
     name: ______,
+    sweep: ________,
+    scenarios: _________,
     ...said
   } = experiment;
   const { kind, options, plugin } = experiment.policy;

@@ -2,11 +2,9 @@ import { type ErrorPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
-import { defaultText } from '../../config/keys.js';
+import { textOf } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
-import { applyOverrides } from '../../config/overrides.js';
-import { loadPlugins, type Plugin } from '../../config/plugins.js';
-import { type CaseAxis, caseKeys, readSweepSection } from '../../config/sweep-section.js';
+import { type CaseAxis, caseKeys } from '../../config/sweep-section.js';
 import type { SweepResults, VariedKey } from '../../record/results.js';
 import { parseThreshold } from '../../record/threshold.js';
 import { groupBy } from '../../report/lists.js';
@@ -71,46 +69,34 @@ interface DescribedSweep {
 
 async function describeSweep(source: SourceDocument, question: SweepQuestion): Promise<DescribedSweep> {
   const { file, overrides, required, version } = question;
-  const plugins = await loadPlugins(source, overrides, ON_DISK);
-  const section = readSweepSection(source, overrides, plugins);
-  const { cases, vary } = chooseAxes(question.vary, section);
-  const { name, seed } = await buildExperiment(source, { overrides, host: ON_DISK });
-  const seeds = question.seeds !== undefined ? parseSeeds(question.seeds) : (section?.seeds ?? [seed]);
+  const { name, seed, sweep, writtenValue } = await buildExperiment(source, { overrides, host: ON_DISK });
+  const { cases, vary } = chooseAxes(question.vary, sweep ?? undefined);
+  const seeds = question.seeds !== undefined ? parseSeeds(question.seeds) : (sweep?.seeds ?? [seed]);
   const axes = [...caseKeys(cases), ...vary];
   if (axes.length === 0 && seeds.length === 1) {
     throw new EscapementError('E_USAGE', 'nothing to sweep: add a sweep section, --vary or --seeds', {
       file,
     });
   }
-  const { tree } = applyOverrides(source, overrides, [], plugins);
+  const defaults = axes.flatMap(({ key }) => {
+    const text = textOf(writtenValue(key));
+    return text === undefined ? [] : [[key, text] as const];
+  });
   const header = {
     escapement: version,
     name,
     experiment: source.text,
     ...(overrides.length === 0 ? {} : { overrides }),
     ...(required.length === 0 ? {} : { required }),
-    defaults: defaultsOf(tree, axes, plugins),
+    defaults: Object.fromEntries(defaults),
     vary: axes,
     seeds,
   };
   const placeOf = (key: string, value: string) =>
-    vary === section?.vary
+    vary === sweep?.vary
       ? { ...source.placeOf(['sweep', 'vary', key]), key: `sweep.vary.${key}` }
       : { flag: `--vary ${key}=${value}` };
-  return { header, cases, bound: section?.bound ?? false, placeOf };
-}
-
-function defaultsOf(
-  tree: unknown,
-  vary: readonly VariedKey[],
-  plugins: readonly Plugin[],
-): Record<string, string> {
-  const defaults: Record<string, string> = {};
-  for (const { key } of vary) {
-    const text = defaultText(tree, key, plugins);
-    if (text !== undefined) defaults[key] = text;
-  }
-  return defaults;
+  return { header, cases, bound: sweep?.bound ?? false, placeOf };
 }
 
 /**

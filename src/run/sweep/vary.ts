@@ -1,6 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { seedList, variedValues } from '../../config/schema.js';
-import type { CaseAxis } from '../../config/sweep-section.js';
+import { type CaseAxis, seedList, variedValues } from '../../config/sweep-section.js';
 import { validate } from '../../config/validate.js';
 import type { VariedKey } from '../../record/results.js';
 
