@@ -4,12 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildExperiment } from '../../src/config/build.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { loadExperiment, readExperimentSource } from '../../src/config/load.js';
-import {
-  caseKeys,
-  chosenCases,
-  readSweepSection,
-  type SweepSection,
-} from '../../src/config/sweep-section.js';
+import { caseKeys, chosenCases } from '../../src/config/sweep-section.js';
 
 const FOLDER = join(import.meta.dirname, '../../experiments');
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
@@ -20,13 +15,13 @@ describe('experiments that ship', () => {
     expect(existsSync(path)).toBe(true);
     const experiment = await loadExperiment(path);
     expect(experiment.models.length).toBeGreaterThan(0);
-    const { cases, vary } = readSweepSection(await readExperimentSource(path)) as SweepSection;
+    const { cases, vary } = experiment.sweep!;
     expect(vary.length + caseKeys(cases).length).toBeGreaterThan(0);
   });
 
   it.each(FILES)('%s can run each of its cases, and each value that it varies', async (name) => {
     const source = await readExperimentSource(join(FOLDER, name));
-    const { cases, vary } = readSweepSection(source) as SweepSection;
+    const { cases, vary } = (await buildExperiment(source, { host: ON_DISK })).sweep!;
     const each = [
       ...caseKeys(cases).flatMap(({ key, values }) =>
         values.flatMap((name) => chosenCases(cases, { [key]: name }).map(({ overrides }) => overrides)),

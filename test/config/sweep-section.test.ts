@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseExperimentSource } from '../../src/config/build.js';
-import { readSweepSection } from '../../src/config/sweep-section.js';
+import { parseExperiment } from '../../src/config/load.js';
 import { expected, rowsOf } from '../rows.js';
 import { BASE } from './experiment-files.js';
-import { failure } from './failure.js';
+import { rejection } from './failure.js';
 
-const read = (sweep: string, overrides: readonly string[] = []) =>
-  readSweepSection(parseExperimentSource(`${BASE}sweep:\n${sweep}`, 'exp.yaml'), overrides);
+const HEAD = BASE.replace(/^models: .*$/m, 'models: { kind: zoo }');
+
+const read = async (sweep: string) => (await parseExperiment(`${HEAD}sweep:\n${sweep}`, 'exp.yaml')).sweep;
 
 /** A sweep section, the code and the message. */
 const MISTAKES = String.raw`
@@ -27,8 +27,8 @@ varry: { slo: 1ms } | E_CONFIG_KEY | /^exp\.yaml:8: sweep\.varry: unknown key "v
 `;
 
 describe('sweep section', () => {
-  it('names keys and values in the order of the file', () => {
-    const sweep = read(`  vary:
+  it('names keys and values in the order of the file', async () => {
+    const sweep = await read(`  vary:
     slo: 10ms,25ms
     policy.scheduleAhead: 1ms:3ms:1ms
     policy.maxBatch: [1, 2, 4]
@@ -46,8 +46,8 @@ describe('sweep section', () => {
     });
   });
 
-  it('reads axes of named cases, with scalars and whole sections as overrides', () => {
-    const sweep = read(`  cases:
+  it('reads axes of named cases, with scalars and whole sections as overrides', async () => {
+    const sweep = await read(`  cases:
     setting:
       one: {}
       15 models, 1 GPU: { cluster.gpus: 1, models: { kind: zoo, copies: 2 } }
@@ -71,15 +71,15 @@ describe('sweep section', () => {
     });
   });
 
-  it('may leave seeds out, list them, or be absent', () => {
-    const { vary, seeds } = read('  vary: { slo: 10ms }\n') ?? {};
+  it('may leave seeds out, list them, or be absent', async () => {
+    const { vary, seeds } = (await read('  vary: { slo: 10ms }\n')) ?? {};
     expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms'] }], seeds: undefined });
-    expect(read('  seeds: [4, 5]\n')?.seeds).toEqual([4, 5]);
-    expect(readSweepSection(parseExperimentSource(BASE, 'exp.yaml'))).toBeUndefined();
+    expect((await read('  seeds: [4, 5]\n'))?.seeds).toEqual([4, 5]);
+    expect((await parseExperiment(HEAD, 'exp.yaml')).sweep).toBeNull();
   });
 
-  it.each(rowsOf(MISTAKES))('refuses %s', (sweep, code, message) => {
-    const error = failure(() => read(`  ${sweep}\n`));
+  it.each(rowsOf(MISTAKES))('refuses %s', async (sweep, code, message) => {
+    const error = await rejection(read(`  ${sweep}\n`));
     expect([error.code, error.message]).toEqual([code, expected(message)]);
   });
 });

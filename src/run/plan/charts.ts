@@ -4,7 +4,7 @@ import { joined } from '../../report/charts/theme.js';
 import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { atLeast } from './judge.js';
 import { isFleetPlan, type Plan } from './plan-result.js';
-import { estimateText, intervalsOf, nameIn } from './words.js';
+import { estimateText, intervalsOf } from './words.js';
 
 /** Charts of a plan: for each target all tried values; fleets by price, with the best for each price as steps. */
 export function planCharts(plan: Plan): NamedChart[] {
@@ -16,14 +16,15 @@ export function planCharts(plan: Plan): NamedChart[] {
 }
 
 function figureOf(plan: Plan, index: number): PlanFigure {
-  const { tried, answer, headline } = plan;
+  const { tried, headline } = plan;
+  const answer = tried.findIndex(({ value }) => value === plan.answer);
   const target = plan.targets[index]!;
   const places = placesOf(plan);
-  const points = tried.flatMap(({ value, figures }, i): PlanPoint[] => {
+  const points = tried.flatMap(({ name, figures }, i): PlanPoint[] => {
     const figure = figures[index];
     if (figure === undefined || figure.estimate === null) return [];
     const { mean, low, high } = figure.estimate;
-    const note = `${nameIn(plan, value)}: ${estimateText(target, figure)}`;
+    const note = `${name}: ${estimateText(target, figure)}`;
     return [{ x: places[i]!, mean, low, high, meets: figure.meets, note }];
   });
   const better = atLeast(target);
@@ -44,10 +45,7 @@ function figureOf(plan: Plan, index: number): PlanFigure {
     limitLabel: `target: ${target.text}`,
     atLeast: better,
     points,
-    answer:
-      answer === null
-        ? null
-        : { x: places[tried.findIndex(({ value }) => value === answer)]!, label: nameIn(plan, answer) },
+    answer: answer < 0 ? null : { x: places[answer]!, label: tried[answer]!.name },
     ...(isFleetPlan(plan) ? { frontier: frontierOf(points, better) } : {}),
   };
 }

@@ -7,9 +7,9 @@ import { kindOfGpus } from '../../report/fleet-label.js';
 import { quoted, setFlags } from '../../report/reproduce.js';
 import { formatCount, formatPercent, round3, significant } from '../../text/numbers.js';
 import { capital, listed } from '../../text/words.js';
-import { isFleetPlan, type Plan, type Scenario, shownOf, type Tried, type WhatIfs } from './plan-result.js';
+import { isFleetPlan, type Plan, shownOf, type Tried, type WhatIfs } from './plan-result.js';
 import { scenarioTable, triedTable } from './table.js';
-import { confidenceLines, estimateText, headroomText, intervalsOf, marginText, nameIn } from './words.js';
+import { confidenceLines, estimateText, headroomText, intervalsOf, marginText } from './words.js';
 
 /** A plan whose answer was run in scenarios. */
 type Decided = Plan & { readonly whatIfs: WhatIfs };
@@ -42,7 +42,7 @@ export class Decision {
         ? []
         : [`${priceText(costPerMillion)} per million requests answered in time${this.intact}`]),
     ];
-    return `Rent ${nameIn(plan, this.answer.value)}${costs.length === 0 ? '' : `: ${costs.join(', ')}`}`;
+    return `Rent ${this.answer.name}${costs.length === 0 ? '' : `: ${costs.join(', ')}`}`;
   }
 
   get lead(): string[] {
@@ -171,7 +171,7 @@ const SCENARIOS =
   'run: its number at the end of the page, on screen.';
 
 /** The last factor of the traffic that holds, and the first that misses, if there are such. */
-function edges({ headroom }: WhatIfs): Scenario[] {
+function edges({ headroom }: WhatIfs): Tried[] {
   const at = (factor: number | null | undefined) =>
     headroom?.tried.find(({ value }) => value === (factor === 1 ? 'baseline' : `traffic × ${factor}`));
   return [at(headroom?.holds), at(headroom?.misses)].flatMap((one) => one ?? []);
@@ -214,13 +214,12 @@ class Runs {
   constructor(private readonly plan: Decided) {
     const answer = shownOf<Tried>(plan)!;
     for (const one of [answer, ...plan.tried]) {
-      const names = [nameIn(plan, one.value), ...(one.lost === undefined ? [] : [one.lost])];
-      this.add(names.join(', '), one, [...settingsOf(plan, one), ...(one.lostBy ?? [])]);
+      const names = [one.name, ...(one.lost === undefined ? [] : [one.lost])];
+      this.add(names.join(', '), one, [...one.settings, ...(one.lostBy ?? [])]);
     }
-    const own = settingsOf(plan, answer);
     const { scenarios, headroom } = plan.whatIfs;
     for (const one of [...scenarios, ...(headroom?.tried ?? [])])
-      this.add(one.value, one, [...own, ...one.settings]);
+      this.add(one.name, one, [...answer.settings, ...one.settings]);
   }
 
   /** `(run 3)` or `(runs 3 and 4)`. */
@@ -282,10 +281,4 @@ class Runs {
   private indexOf(cells: readonly string[]): number {
     return this.list.findIndex((one) => one.cells.join() === cells.join());
   }
-}
-
-/** Changes to the experiment of a tried value. */
-function settingsOf(plan: Plan, one: Tried): readonly string[] {
-  if (!isFleetPlan(plan)) return [`${plan.over.key}=${one.value}`];
-  return plan.tried.find(({ value }) => value === one.value)!.settings;
 }

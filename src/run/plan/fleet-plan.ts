@@ -69,7 +69,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
       ...{ experiment: source.text, overrides, over: overs, targets, survives, seeds },
       outcome: chosen === undefined ? 'none' : 'found',
       answer: chosen?.value ?? null,
-      closest: chosen === undefined && tried.length > 0 ? closestOf(tried, targets) : null,
+      closest: chosen === undefined ? (closestOf(tried, targets)?.value ?? null) : null,
       effort: {
         ...{ fleets, run: tried.length, ruledOut, spared: fleets - tried.length - ruledOut },
         runs: runCount({ tried }),
@@ -104,7 +104,6 @@ function triedFleet(one: Tried, space: FleetSpace, index: number): TriedFleet {
     ...one,
     gpus: Object.fromEntries(space.kinds.map(({ name }, kind) => [name, counts[kind]!])),
     costPerHour,
-    settings: space.settings(index).map(({ key, value }) => `${key}=${value}`),
   };
 }
 
@@ -131,7 +130,7 @@ function unsureNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefine
     ({ meets, costPerHour }) =>
       meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
   );
-  return unsure === undefined ? [] : [unsureNote(unsure.value, tried)];
+  return unsure === undefined ? [] : [unsureNote(unsure, tried)];
 }
 
 /** Names fleets that meet at the price of the answer. */

@@ -120,6 +120,10 @@ export class FleetSpace implements Candidates {
       .join(' + ');
   }
 
+  name(index: number): string {
+    return this.text(index);
+  }
+
   settings(index: number) {
     const { counts } = this.fleets[index]!;
     return this.kinds.map(({ over }, kind) => ({ key: over.key, value: String(counts[kind]), over }));

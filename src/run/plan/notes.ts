@@ -13,7 +13,6 @@ import type { Lattice } from './over.js';
 import { closestOf, isOneSample, type KeyPlan, type Plan, type Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
 import type { SearchResult } from './search.js';
-import { namedValue } from './words.js';
 
 /** Share of requests not answered in time from which a note is due. */
 const MANY = 0.01;
@@ -26,24 +25,26 @@ export function searchNotes(
   lattice: Lattice,
   { over, targets, tried }: Pick<KeyPlan, 'over' | 'targets' | 'tried'>,
 ): string[] {
-  const name = (index: number) => namedValue(over.key, lattice.text(index));
+  const at = (index: number) => tried.find(({ value }) => value === lattice.text(index))!;
   const advice = isOneSample(tried) ? '' : '; repeat with more seeds';
   const contradictions = 'contradictions' in found ? found.contradictions : [];
   const notes =
     contradictions.length === 0
       ? []
-      : [`the boundary is not sharp: ${listed(contradictions.map(name))} contradict it${advice}`];
+      : [
+          `the boundary is not sharp: ${listed(contradictions.map((index) => at(index).name))} contradict it${advice}`,
+        ];
   if (found.kind === 'none') {
     const unsure = tried.filter(({ meets }) => meets === 'unsure');
-    if (unsure.length > 0) notes.unshift(unsureNote(namedValue(over.key, closestOf(unsure, targets)), tried));
+    if (unsure.length > 0) notes.unshift(unsureNote(closestOf(unsure, targets)!, tried));
   }
   if (found.kind === 'whole' && !isLeast(over.key, lattice.text(found.answer))) {
     const [wider, end] = found.answer === 0 ? ['below', over.from] : ['above', over.to];
     notes.unshift(`widen the range ${wider} ${end} to find the boundary`);
   }
   if (found.kind !== 'boundary') return notes;
-  const before = tried.find(({ value }) => value === lattice.text(found.before));
-  if (before?.meets === 'unsure') notes.unshift(unsureNote(name(found.before), tried));
+  const before = at(found.before);
+  if (before.meets === 'unsure') notes.unshift(unsureNote(before, tried));
   if (found.inside) notes.unshift('both ends of the range miss: the target holds only inside it');
   return notes;
 }
@@ -57,7 +58,7 @@ export function planNotes(
   ofSearch: readonly string[],
   ends: readonly Experiment[],
 ): string[] {
-  const shown = answer ?? tried.find(({ value }) => value === closestOf(tried, targets));
+  const shown = answer ?? closestOf(tried, targets);
   const reasons = new Set(tried.map(({ unreachable }) => unreachable));
   return [
     ...(reasons.has(undefined) ? [] : ([...reasons].slice(0, 1) as string[])),
@@ -98,7 +99,7 @@ function seedNotes(seeds: readonly number[], tried: Plan['tried']): string[] {
 }
 
 /** Note on a value that may be the answer, or better than it. */
-export function unsureNote(name: string, tried: Plan['tried']): string {
+export function unsureNote({ name }: Tried, tried: Plan['tried']): string {
   const advice = isOneSample(tried) ? '' : ': more seeds may settle it';
   return `the mean at ${name} meets, its interval does not${advice}`;
 }

@@ -2,6 +2,7 @@ import { type ErrorCode, type ErrorPlace, EscapementError } from '../../base/err
 import { variedValues } from '../../config/sweep-section.js';
 import { formatDuration, parseDuration } from '../../config/units-text.js';
 import { validate } from '../../config/validate.js';
+import { valuesLabel } from '../../report/quantity.js';
 import { significant } from '../../text/numbers.js';
 
 /** Key of `--over`, and its range. */
@@ -24,8 +25,10 @@ export interface Lattice {
 /** Candidates of a plan: each is a few keys of the experiment with a value for each. */
 export interface Candidates {
   readonly size: number;
-  /** Name of the candidate in results. */
+  /** Text of the candidate in results. */
   text(index: number): string;
+  /** Its name for people: `62 GPUs`, `SLO 12.4 ms`, `2 × v100 + 5 × t4`. */
+  name(index: number): string;
   /** Its changes to the experiment. */
   settings(index: number): readonly Setting[];
   /** Candidates that show whether the experiment can run at all. */
@@ -155,9 +158,21 @@ export function valuesOf(over: Over, lattice: Lattice): Candidates {
   return {
     size: lattice.size,
     text: (index) => lattice.text(index),
+    name: (index) => namedValue(over.key, lattice.text(index)),
     settings: (index) => [{ key: over.key, value: lattice.text(index), over }],
     ends: [0, lattice.size - 1],
   };
+}
+
+/** Name of a value of a key: `62 GPUs`, `SLO 12.4 ms`. */
+export function namedValue(key: string, value: string): string {
+  if (key !== 'cluster.gpus') return valuesLabel({ [key]: value });
+  return value === '1' ? '1 GPU' : `${value} GPUs`;
+}
+
+/** Changes of a candidate in the form of `--set`. */
+export function overridesOf(candidates: Candidates, index: number): string[] {
+  return candidates.settings(index).map(({ key, value }) => `${key}=${value}`);
 }
 
 function usage(text: string, problem: string): EscapementError {

@@ -87,7 +87,12 @@ export interface Confidence {
 }
 
 export interface Tried {
+  /** As given to `--over`; of a fleet or a scenario its name. */
   readonly value: string;
+  /** For people. */
+  readonly name: string;
+  /** Changes to the experiment, in the form of `--set`. */
+  readonly settings: readonly string[];
   readonly meets: Verdict;
   /** In the order of the targets; empty if the value could not run. */
   readonly figures: readonly TargetFigure[];
@@ -144,24 +149,14 @@ export interface Details {
 }
 
 export interface TriedFleet extends Tried {
-  /** Its name, e.g. `2 × v100 + 5 × t4`. */
-  readonly value: string;
   /** Number of GPUs of each planned kind. */
   readonly gpus: Readonly<Record<string, number>>;
   readonly costPerHour: number;
-  /** Overrides that give the experiment this fleet. */
-  readonly settings: readonly string[];
-}
-
-/** Figures of an experiment in a scenario, whose name is the tried value. */
-export interface Scenario extends Tried {
-  /** Its changes to the experiment, in the form of `--set`. */
-  readonly settings: readonly string[];
 }
 
 export interface WhatIfs {
   /** The first is the experiment itself. */
-  readonly scenarios: readonly Scenario[];
+  readonly scenarios: readonly Tried[];
   /** Null without targets. */
   readonly headroom: Headroom | null;
   /** The GPUs and the policy, as a part of an experiment file. */
@@ -177,7 +172,7 @@ export interface Headroom {
   /** The smallest factor above it that misses; null: none was found. */
   readonly misses: number | null;
   /** Factors in the order in which they were tried. */
-  readonly tried: readonly Scenario[];
+  readonly tried: readonly Tried[];
 }
 
 export function isFleetPlan(plan: Plan): plan is FleetPlan {
@@ -207,10 +202,10 @@ export function runCount({ tried }: Pick<Plan, 'tried'>): number {
 /** Farther than any measured figure is from its limit. Among values without one, more answers in time are nearer. */
 const NO_FIGURE = -1e12;
 
-/** The value that missed its targets by the least. */
-export function closestOf(tried: readonly Tried[], targets: readonly Threshold[]): string {
+/** The one that missed its targets by the least; undefined if nothing was tried. */
+export function closestOf(tried: readonly Tried[], targets: readonly Threshold[]): Tried | undefined {
   const margin = (one: Tried) => leastMargin(one, targets);
-  return tried.reduce((best, next) => (margin(next) > margin(best) ? next : best)).value;
+  return tried.reduce((best, next) => (margin(next) > margin(best) ? next : best), tried[0]!);
 }
 
 /** Margin of the target missed by the most, as a share of its limit; below all others if a figure is missing. */

@@ -13,8 +13,16 @@ import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
 import { planNotes, searchNotes, trafficNotes } from './notes.js';
-import { type Candidates, type Lattice, latticeOf, type Over, parseOver, valuesOf } from './over.js';
-import { closestOf, type KeyPlan, type Plan, type Tried } from './plan-result.js';
+import {
+  type Candidates,
+  type Lattice,
+  latticeOf,
+  type Over,
+  overridesOf,
+  parseOver,
+  valuesOf,
+} from './over.js';
+import { closestOf, type KeyPlan, type Plan, shownOf, type Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference } from './preference.js';
 import { endsOf, openPlanStore, Prober } from './prober.js';
 import { Reach } from './reach.js';
@@ -82,10 +90,7 @@ export async function probing<Found extends Plan>(
   const options = { source, overrides, survives, candidates, seeds, targets, version, onRun };
   const ends = await endsOf(options);
   if (survives) checkSurvival(ends);
-  const withCandidate = (index: number) => [
-    ...overrides,
-    ...candidates.settings(index).map(({ key, value }) => `${key}=${value}`),
-  ];
+  const withCandidate = (index: number) => [...overrides, ...overridesOf(candidates, index)];
   if (asksWhatIf) await checkScenarios(source, ends[0]!.scenarios, withCandidate(candidates.ends.at(-1)!));
   refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
@@ -95,19 +100,15 @@ export async function probing<Found extends Plan>(
     const means = { runner, store, reach: new Reach(targets, ends[0]!) };
     const found = await find(new Prober(options, means), ends);
     if (!asksWhatIf || found.answer === null) return found;
-    const answer = indices(candidates).find((index) => candidates.text(index) === found.answer)!;
+    const { settings } = shownOf<Tried>(found)!;
     const { candidates: _, survives: __, ...others } = options;
     return {
       ...found,
-      whatIfs: await runWhatIfs({ ...others, overrides: withCandidate(answer) }, means),
+      whatIfs: await runWhatIfs({ ...others, overrides: [...overrides, ...settings] }, means),
     };
   } finally {
     await runner.close();
   }
-}
-
-function indices({ size }: Candidates): number[] {
-  return Array.from({ length: size }, (_, index) => index);
 }
 
 /** Throws `E_USAGE` for clusters that no loss of a GPU leaves, or whose number of GPUs is not fixed. */
@@ -208,7 +209,7 @@ function answered(
           'add --prefer low or --prefer high to say which is better',
       );
     case 'none':
-      return { ...nothing, outcome: 'none', closest: closestOf(tried, targets) };
+      return { ...nothing, outcome: 'none', closest: closestOf(tried, targets)!.value };
     case 'whole':
       return {
         ...nothing,

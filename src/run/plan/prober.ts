@@ -21,7 +21,7 @@ import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { type Found, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
 import { lossesOf } from './losses.js';
-import { type Candidates, placeAmong } from './over.js';
+import { type Candidates, overridesOf, placeAmong } from './over.js';
 import { type Details, leastMargin, type Tried } from './plan-result.js';
 import { overRate, type Reach } from './reach.js';
 
@@ -111,8 +111,7 @@ function failure(
   index: number,
 ): Error {
   if (code !== BUG) return new EscapementError(code as ErrorCode, message);
-  const settings = candidates.settings(index).map(({ key, value }) => `${key}=${value}`);
-  return new Error(`${settings.join(' ')}: ${message}`);
+  return new Error(`${overridesOf(candidates, index).join(' ')}: ${message}`);
 }
 
 /** Runs candidates with all seeds and judges them. */
@@ -184,7 +183,11 @@ export class Prober {
 
   private async assessWith(index: number, further: readonly string[]): Promise<Tried> {
     const { candidates, targets, isTolerant = false } = this.options;
-    const value = candidates.text(index);
+    const named = {
+      value: candidates.text(index),
+      name: candidates.name(index),
+      settings: overridesOf(candidates, index),
+    };
     const outcomes = await this.run(index, further, 'runCell');
     const cells = outcomes.flatMap(({ key }) => key ?? []);
     const results: CellResult[] = [];
@@ -192,14 +195,14 @@ export class Prober {
       if (outcome.status === 'done') results.push(outcome.result as CellResult);
       else if (outcome.code !== REFUSED && !(isTolerant && outcome.code !== BUG))
         throw failure(this.options, outcome, index);
-      else return { value, meets: 'no', figures: [], attainment: null, cells, refused: outcome.message };
+      else return { ...named, meets: 'no', figures: [], attainment: null, cells, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));
     const unreachable = this.means.reach.beyondRates(results);
     const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
     const cost = costOf(results.map(({ summary }) => summary));
     return {
-      ...{ value, meets: worstVerdict(figures), figures, attainment },
+      ...{ ...named, meets: worstVerdict(figures), figures, attainment },
       ...(cost === null ? {} : { costPerHour: cost.perHour, costPerMillion: cost.perMillionInTime }),
       ...{ details: detailsOf(results), cells },
       ...(isOneSample(results) ? { isOneSample: true } : {}),

@@ -4,7 +4,7 @@ import type { CellText, Column, Table } from '../../report/document.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
 import { formatPercentCell } from '../../text/numbers.js';
 import { ASIDE, type TargetFigure } from './judge.js';
-import { isFleetPlan, type Plan, type Scenario, type Tried } from './plan-result.js';
+import { isFleetPlan, type Plan, type Tried } from './plan-result.js';
 import { estimateText } from './words.js';
 
 interface PlanColumn extends Column {
@@ -41,7 +41,7 @@ export function triedTable(plan: Plan): Table {
 }
 
 /** Figures of an experiment in some scenarios, a row each. */
-export function scenarioTable(targets: readonly Threshold[], scenarios: readonly Scenario[]): Table {
+export function scenarioTable(targets: readonly Threshold[], scenarios: readonly Tried[]): Table {
   const asked = targets.map(({ metric }) => metric);
   const isPriced = scenarios.some(({ costPerHour }) => costPerHour !== undefined);
   const aside = (title: string, name: keyof typeof ASIDE): PlanColumn[] =>

@@ -6,7 +6,7 @@ import { documentText } from '../../report/terminal/document-text.js';
 import { type ThresholdCase, thresholdLines } from '../../report/thresholds/cases.js';
 import { capital, listed, plural } from '../../text/words.js';
 import { Decision } from './decision.js';
-import { written } from './over.js';
+import { namedValue, written } from './over.js';
 import {
   type FleetPlan,
   isFleetPlan,
@@ -20,15 +20,7 @@ import {
 } from './plan-result.js';
 import { isLeast } from './preference.js';
 import { triedTable } from './table.js';
-import {
-  confidenceLines,
-  estimateText,
-  intervalsOf,
-  marginText,
-  namedValue,
-  nameIn,
-  pricedName,
-} from './words.js';
+import { confidenceLines, estimateText, intervalsOf, marginText, pricedName } from './words.js';
 
 /** A plan for the terminal. Each target has a line of its own, however long, for scripts. */
 export function planText(plan: Plan): string {
@@ -194,13 +186,13 @@ export function planCases(plan: Plan): ThresholdCase[] {
       const error =
         shown === undefined
           ? 'no scheduler could meet it with any of the fleets, by upper bounds'
-          : `${nameIn(plan, shown.value)} cannot run: ${shown.refused}`;
+          : `${shown.name} cannot run: ${shown.refused}`;
       return { run, threshold, ok: false, actual: null, measured: 'failed', error };
     }
     const actual =
       figure.estimate?.mean ?? figure.values.find((one) => one === null || !Number.isFinite(one)) ?? null;
     const about = figure.estimate === null || figure.about === null ? '' : ` (${figure.about})`;
-    const at = `${isFleetPlan(plan) ? 'with' : 'at'} ${nameIn(plan, shown.value)}`;
+    const at = `${isFleetPlan(plan) ? 'with' : 'at'} ${shown.name}`;
     const parts = [
       `${estimateText(target, figure)}${about} ${at}${shown.lost === undefined ? '' : `, ${shown.lost}`}`,
       plan.answer === null ? 'the closest' : '',

@@ -11,7 +11,7 @@ import { significant } from '../../text/numbers.js';
 import { assumptionsOf, setupOf } from './assumptions.js';
 import { lossesOf, type WhatIf } from './losses.js';
 import type { Candidates } from './over.js';
-import type { Headroom, Scenario, WhatIfs } from './plan-result.js';
+import type { Headroom, Tried, WhatIfs } from './plan-result.js';
 import { type Means, Prober, type ProberOptions, REFUSED } from './prober.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
@@ -34,10 +34,7 @@ export async function runWhatIfs(options: Omit<ProberOptions, 'candidates'>, mea
   });
   const all = new ScenarioList();
   const prober = new Prober({ ...options, candidates: all, isTolerant: true }, means);
-  const judge = async (one: WhatIf): Promise<Scenario> => ({
-    ...(await prober.judge(all.indexOf(one))),
-    settings: one.overrides,
-  });
+  const judge = (one: WhatIf) => prober.judge(all.indexOf(one));
   const baseline = await judge(BASELINE);
   const { durationSeconds = 0 } = baseline.details ?? {};
   const others = [
@@ -89,6 +86,10 @@ class ScenarioList implements Candidates {
 
   text(index: number): string {
     return this.list[index]!.name;
+  }
+
+  name(index: number): string {
+    return this.text(index);
   }
 
   settings(index: number) {
@@ -148,8 +149,8 @@ const DOWN = [0.7, 0.5, 0.3, 0.2, 0.1, 0.05];
 const CLOSE = 1.02;
 
 /** Looks for the factor by steps away from 1, then by bisection. */
-async function findHeadroom(judge: (factor: number) => Promise<Scenario>): Promise<Headroom> {
-  const tried: Scenario[] = [];
+async function findHeadroom(judge: (factor: number) => Promise<Tried>): Promise<Headroom> {
+  const tried: Tried[] = [];
   const holds = async (factor: number) => {
     const found = await judge(factor);
     tried.push(found);

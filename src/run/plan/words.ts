@@ -1,24 +1,11 @@
 import type { FigureUnit } from '../../record/figures.js';
 import type { Threshold } from '../../record/threshold.js';
 import { priceText } from '../../report/cost-text.js';
-import { valuesLabel } from '../../report/quantity.js';
 import { intervalText } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
 import { atLeast, type TargetFigure } from './judge.js';
-import { type FleetPlan, type Headroom, isFleetPlan, type Plan, type TriedFleet } from './plan-result.js';
-
-/** Texts of values of the planned key and figures of its targets, for people. */
-
-/** Name of a tried value: `62 GPUs`, `SLO 12.4 ms`, `2 × v100 + 5 × t4`. */
-export function nameIn(plan: Plan, value: string): string {
-  return isFleetPlan(plan) ? value : namedValue(plan.over.key, value);
-}
-
-export function namedValue(key: string, value: string): string {
-  if (key !== 'cluster.gpus') return valuesLabel({ [key]: value });
-  return value === '1' ? '1 GPU' : `${value} GPUs`;
-}
+import type { FleetPlan, Headroom, Plan, TriedFleet } from './plan-result.js';
 
 /** Source of the intervals, `95 % interval over 3 seeds`; null if there are none. */
 export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): string | null {
@@ -76,8 +63,8 @@ export function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan)
   return [`not sure: ${seeds.length} seeds give no 95 % confidence in ${answer} ${after}, ${other}`];
 }
 
-export function pricedName({ value, costPerHour }: TriedFleet): string {
-  return `${value}, ${priceText(costPerHour)} per hour`;
+export function pricedName({ name, costPerHour }: TriedFleet): string {
+  return `${name}, ${priceText(costPerHour)} per hour`;
 }
 
 /** `attainment>=99% holds up to 1.24 times the traffic, and no longer at 1.26 times`; `asked`: null for `the target`. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Scenario } from '../../../src/run/plan/plan-result.js';
+import type { Tried } from '../../../src/run/plan/plan-result.js';
 import type { ScenarioResults } from '../../../src/run/plan/scenarios.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, words, writeIn } from '../run-cli.js';
 
@@ -63,7 +63,7 @@ scenarios:
 });
 
 /** Mean attainment of a scenario's settings by runs of `simulate`. */
-async function simulated(file: string, { settings }: Scenario): Promise<number> {
+async function simulated(file: string, { settings }: Tried): Promise<number> {
   const shares: number[] = [];
   for (const seed of [1, 2, 3]) {
     const set = [...settings, `seed=${seed}`].flatMap((override) => ['--set', override]);

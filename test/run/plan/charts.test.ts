@@ -10,7 +10,15 @@ function planOf(target: string, fleets: readonly { readonly cost: number; readon
   const targets = [parseTarget(target)];
   const [figure] = targets.map((one) => judge(one, [cellResult(50), cellResult(50)]));
   const tried = fleets.map(({ cost, reached }, i) => ({
-    ...{ value: `fleet ${i}`, meets: 'yes', costPerHour: cost, gpus: {}, settings: [], attainment: reached },
+    ...{
+      value: `fleet ${i}`,
+      name: `fleet ${i}`,
+      meets: 'yes',
+      costPerHour: cost,
+      gpus: {},
+      settings: [],
+      attainment: reached,
+    },
     figures: [{ ...figure!, estimate: { mean: reached, low: reached, high: reached, n: 2 } }],
   }));
   return {

@@ -30,11 +30,7 @@ test.each([
   const targets = texts.map(parseTarget);
   const figures = targets.map((target) => judge(target, [cellResult(50)]));
   const tried = ['10/s', '20/s'].map((value) => ({
-    value,
-    meets: 'yes' as const,
-    figures,
-    attainment,
-    cells: [],
+    ...{ ...named(value), meets: 'yes' as const, figures, attainment, cells: [] },
   }));
   const notes = planNotes({ targets, tried, seeds: [1, 2] }, tried[0], [], []);
   expect(notes).toEqual(starts.map((start) => expect.stringContaining(start)));
@@ -44,7 +40,9 @@ test('names the rates of tenants where they refuse 1 % of the requests or more',
   const target = parseTarget('attainment>=90%');
   const figures = [judge(target, [cellResult(88), cellResult(93)])];
   const notes = (one: object, answered: boolean) => {
-    const tried = [{ value: '1', meets: 'unsure' as const, figures, attainment: 0.904, cells: [], ...one }];
+    const tried = [
+      { ...named('1'), meets: 'unsure' as const, figures, attainment: 0.904, cells: [], ...one },
+    ];
     return planNotes({ targets: [target], tried, seeds: [1, 2] }, answered ? tried[0] : undefined, [], []);
   };
   const note = 'the rates of tenants refuse 9.6 % of the requests, whatever the GPUs';
@@ -63,7 +61,7 @@ test('without an answer, the nearest of the values that more seeds may settle is
     );
   const notes = (figures: ReturnType<typeof judge>[]) => {
     const tried = figures.map((figure, i) => ({
-      ...{ value: `${i + 1}`, meets: figure.meets, figures: [figure], attainment: 1, cells: [] },
+      ...{ ...named(`${i + 1}`), meets: figure.meets, figures: [figure], attainment: 1, cells: [] },
     }));
     const over = parseOver(`cluster.gpus=1:${figures.length}`);
     return searchNotes({ kind: 'none' }, latticeOf(over, true), { over, targets: [target], tried });
@@ -76,6 +74,11 @@ test('without an answer, the nearest of the values that more seeds may settle is
   ]);
   expect(notes([missed, missed])).toEqual([]);
 });
+
+/** A tried number of GPUs. */
+function named(value: string) {
+  return { value, name: `${value} GPUs`, settings: [`cluster.gpus=${value}`] };
+}
 
 /** Notes for a range of a key, with an override at both ends. */
 function notesOf(text: string, override: string) {
@@ -124,7 +127,7 @@ test.each([
 ])('a growing queue can go unnoticed in a short run: %s', async (workload, slo, note) => {
   const text = `models: { kind: zoo, varieties: 1 }\nworkload: { ${workload} }\nslo: ${slo}\n`;
   const end = await parseExperiment(text, 'short.yaml', []);
-  const answer = { value: '1', meets: 'yes', figures: [], attainment: null, cells: [] } as const;
+  const answer = { ...named('1'), meets: 'yes', figures: [], attainment: null, cells: [] } as const;
   const notes = planNotes({ targets: [], tried: [], seeds: [1, 2] }, answer, [], [end]);
   expect(notes.filter((one) => one.includes('a queue can grow'))).toEqual(
     note === null ? [] : [expect.stringMatching(note)],

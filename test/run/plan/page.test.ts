@@ -59,7 +59,7 @@ describe('a plan', () => {
     const tried = [90, 96.5, 98].map((share, i): Tried => {
       const figure = judge(target!, [cellResult(share), cellResult(share - 0.3)]);
       return {
-        value: String(i + 1),
+        ...named(i + 1),
         meets: figure.meets,
         figures: [figure],
         attainment: (share - 0.15) / 100,
@@ -107,6 +107,10 @@ it('says how many values were tried if none of them meets', () => {
   );
 });
 
+function named(gpus: number) {
+  return { value: String(gpus), name: `${gpus} GPUs`, settings: [`cluster.gpus=${gpus}`] };
+}
+
 /** As many values, of which all from the second of three thirds on are said to meet. */
 function planOf(size: number): KeyPlan {
   const answer = Math.ceil((2 * size) / 3);
@@ -114,7 +118,7 @@ function planOf(size: number): KeyPlan {
     const share = i + 1 === size ? 97 : 50 + (50 * (i + 1)) / size;
     const figures = TARGETS.map((target) => judge(target, [cellResult(share), cellResult(share - 0.3)]));
     return {
-      value: String(i + 1),
+      ...named(i + 1),
       meets: i + 1 >= answer ? 'yes' : 'no',
       figures,
       attainment: share / 100,
@@ -144,7 +148,14 @@ describe('how sure the answer of a search for fleets is', () => {
     const [target] = TARGETS;
     const figure = judge(target!, [cellResult(98), cellResult(99)]);
     const fleets = ['3 × a', '4 × a'].map((value, i) => ({
-      ...{ value, meets: 'yes' as const, figures: [figure], attainment: 0.985, cells: ['1', '2'] },
+      ...{
+        value,
+        name: value,
+        meets: 'yes' as const,
+        figures: [figure],
+        attainment: 0.985,
+        cells: ['1', '2'],
+      },
       ...{ gpus: { a: 3 + i }, costPerHour: 3 + i, settings: [`cluster.gpus.a=${3 + i}`] },
     }));
     const effort = { fleets: 44, run: 24, ruledOut: 7, spared: 13, runs: 72, runsOfAll: 132 };

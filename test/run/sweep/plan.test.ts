@@ -1,16 +1,18 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseExperimentSource } from '../../../src/config/build.js';
-import { caseKeys, readSweepSection, type SweepSection } from '../../../src/config/sweep-section.js';
+import { buildExperiment, parseExperimentSource } from '../../../src/config/build.js';
+import { ON_DISK } from '../../../src/config/files-on-disk.js';
+import { caseKeys } from '../../../src/config/sweep-section.js';
 import { buildGrid } from '../../../src/run/sweep/grid.js';
 import { planCells } from '../../../src/run/sweep/plan.js';
 import { BASE, folder } from '../../config/experiment-files.js';
 
 const DIR = folder();
 
-function plan(sweep: string, overrides: readonly string[] = []) {
+async function plan(sweep: string, overrides: readonly string[] = []) {
   const source = parseExperimentSource(`${BASE}sweep:\n${sweep}`, join(DIR, 'exp.yaml'));
-  const { cases, vary, bound } = readSweepSection(source, overrides) as SweepSection;
+  const experiment = await buildExperiment(source, { overrides, host: ON_DISK });
+  const { cases, vary, bound } = experiment.sweep!;
   const grid = buildGrid([...caseKeys(cases), ...vary], [1]);
   const placeOf = () => ({});
   return planCells(grid, {
