@@ -2,7 +2,7 @@ import { usableCores } from '../base/limits/usable.js';
 import { printable } from '../base/printable.js';
 import type { QueueAddress } from '../run/queue/address.js';
 import type { openQueueRunner } from '../run/queue/queue-runner.js';
-import { type OpenRunner, threadPool } from '../run/sweep/pool.js';
+import { type CellRunner, threadPool } from '../run/sweep/pool.js';
 import { writeErr } from '../text/terminal.js';
 import { plural } from '../text/words.js';
 import type { queueFlags } from './common-options.js';
@@ -35,7 +35,7 @@ export class CellRuns {
   private progress: Progress | undefined;
 
   constructor(
-    readonly openRunner: OpenRunner,
+    readonly runner: CellRunner,
     /** Where they run. */
     readonly place: string,
     private readonly label: string,
@@ -89,8 +89,8 @@ export async function runCells<T>(
 ): Promise<T> {
   const address = server === undefined ? null : await addressOf({ ...trust, queue: server });
   const queue = address === null ? null : await openQueue(address);
-  const openRunner: OpenRunner = (most = threads) => queue ?? threadPool(Math.min(threads, most));
-  const runs = new CellRuns(openRunner, address?.shown ?? plural(threads, 'thread'), label, quiet, queue);
+  const runner = queue ?? threadPool(threads);
+  const runs = new CellRuns(runner, address?.shown ?? plural(threads, 'thread'), label, quiet, queue);
   const stop = () => runs.stop(noun, outDir);
   const all = async () => {
     const result = await work(runs);
@@ -107,7 +107,7 @@ export async function runCells<T>(
   };
   return interruptible(all, stop, () => queue?.close()).finally(() => {
     stop();
-    return queue?.close();
+    return runner.close();
   });
 }
 

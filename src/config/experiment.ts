@@ -82,5 +82,5 @@ export type NoiseConfig = ClusterConfig['noise'];
 /** Live settings of the experiment; no simulation depends on them. */
 export interface LiveConfig extends Immutable<Required<z.output<typeof liveSchema>>> {}
 /** The sweep that a file describes. */
-export interface SweepSection extends NonNullable<z.output<typeof sweepSchema>> {}
+interface SweepSection extends NonNullable<z.output<typeof sweepSchema>> {}
 export interface OutputConfig extends Immutable<z.output<typeof outputSchema>> {}

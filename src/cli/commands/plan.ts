@@ -95,7 +95,7 @@ async function search(args: Args, runs: CellRuns): Promise<Plan> {
   const { file, over, seeds, fresh } = args;
   const question = {
     ...{ file, over, seeds, fresh, targets: args.target, overrides: args.set, outDir: args.out },
-    ...{ openRunner: runs.openRunner, version: packageVersion() },
+    ...{ runner: runs.runner, version: packageVersion() },
     ...{ survives: args.survive !== undefined, asksWhatIf: args.html !== undefined },
     onRun: (reused: boolean) => {
       runs.count({ status: 'done', reused });

@@ -41,7 +41,7 @@ export async function handler(args: Args): Promise<void> {
   const results = await runCells(args, words, (runs) =>
     runScenarios({
       ...{ file, seeds, fresh, targets: args.target, overrides: args.set, outDir: out },
-      ...{ openRunner: runs.openRunner, version: packageVersion() },
+      ...{ runner: runs.runner, version: packageVersion() },
       onStart: (seeds, own) => {
         const expected = own + BUILT_IN + (args.target.length === 0 ? 0 : OF_HEADROOM);
         runs.begin(seeds.length * expected, `seed ${seeds.join(', ')}: scenarios, ${runs.place}\n`, true);

@@ -73,7 +73,7 @@ async function runWhole(sweep: Sweep, checks: Checks, args: Args): Promise<void>
   const words = { label: 'sweep', noun: 'cell', outDir: sweep.outDir } as const;
   const results = await runCells(args, words, (runs) =>
     sweepExperiment({
-      ...{ ...sweep, openRunner: runs.openRunner },
+      ...{ ...sweep, runner: runs.runner },
       onPlan: (cells, seeds, notes, empty) => {
         const left = `note: ${plural(empty, 'combination')} without any GPU ${empty === 1 ? 'is' : 'are'} left out`;
         const lines = [
@@ -124,7 +124,7 @@ async function runShard(sweep: Sweep, shard: Shard, args: Args): Promise<void> {
   const words = { label: `shard ${name}`, noun: 'run', outDir: sweep.outDir } as const;
   const { total, reused } = await runCells(args, words, async (runs) => {
     await sweepShard({
-      ...{ ...sweep, shard, openRunner: runs.openRunner },
+      ...{ ...sweep, shard, runner: runs.runner },
       onPlan: (units) => runs.begin(units, `shard ${name}: ${plural(units, 'run')} on ${runs.place}\n`),
       onUnit: ({ id }, found) => {
         if (found.status === 'failed') failed.push({ id, code: found.code, message: found.message });

@@ -9,7 +9,7 @@ import { partNames } from '../../config/part-names.js';
 import { loadPlugins } from '../../config/plugins.js';
 import { refuseUnknownParts, type Threshold } from '../../record/threshold.js';
 import { seedChanges } from '../random-streams.js';
-import type { OpenRunner } from '../sweep/pool.js';
+import type { CellRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
 import { planNotes, searchNotes, trafficNotes } from './notes.js';
@@ -47,7 +47,7 @@ export interface PlanRequest {
   readonly asksWhatIf: boolean;
   /** Folder for finished runs, so that an interrupted plan can continue; undefined: not kept. */
   readonly outDir: string | undefined;
-  readonly openRunner: OpenRunner;
+  readonly runner: CellRunner;
   /** Repeats the runs kept there. */
   readonly fresh: boolean;
   /** Version of the program: runs of another version are not reused. */
@@ -94,21 +94,16 @@ export async function probing<Found extends Plan>(
   if (asksWhatIf) await checkScenarios(source, ends[0]!.scenarios, withCandidate(candidates.ends.at(-1)!));
   refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
-  const runner = request.openRunner();
-  try {
-    request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
-    const means = { runner, store, reach: new Reach(targets, ends[0]!) };
-    const found = await find(new Prober(options, means), ends);
-    if (!asksWhatIf || found.answer === null) return found;
-    const { settings } = shownOf<Tried>(found)!;
-    const { candidates: _, survives: __, ...others } = options;
-    return {
-      ...found,
-      whatIfs: await runWhatIfs({ ...others, overrides: [...overrides, ...settings] }, means),
-    };
-  } finally {
-    await runner.close();
-  }
+  request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
+  const means = { runner: request.runner, store, reach: new Reach(targets, ends[0]!) };
+  const found = await find(new Prober(options, means), ends);
+  if (!asksWhatIf || found.answer === null) return found;
+  const { settings } = shownOf<Tried>(found)!;
+  const { candidates: _, survives: __, ...others } = options;
+  return {
+    ...found,
+    whatIfs: await runWhatIfs({ ...others, overrides: [...overrides, ...settings] }, means),
+  };
 }
 
 /** Throws `E_USAGE` for clusters that no loss of a GPU leaves, or whose number of GPUs is not fixed. */

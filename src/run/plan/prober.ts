@@ -1,8 +1,4 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { atItsPlace, type ErrorCode, EscapementError } from '../../base/errors.js';
-import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite } from '../../base/files/output-file.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { CAUSES, type FailureCounts } from '../../record/causes.js';
@@ -268,16 +264,10 @@ function causesOf(parts: readonly { readonly failures?: FailureCounts }[]): Fail
 /** Files of a plan besides its runs. */
 const RESULTS = ['plan.json', 'plan.html', 'scenarios.json'];
 
-/**
- * Storage of a plan's runs; null without a folder, which must not look finished before the end. Throws `E_FILE_WRITE`.
- */
+/** Storage of a plan's runs; null without a folder. Throws `E_FILE_WRITE`. */
 export function openPlanStore(outDir: string | undefined, reuse: boolean): CellStore | null {
   if (outDir === undefined) return null;
-  try {
-    makeFolder(outDir);
-    for (const name of RESULTS) rmSync(join(outDir, name), { force: true });
-  } catch (error) {
-    throw cannotWrite(outDir, error);
-  }
-  return new CellStore(outDir, reuse);
+  const store = new CellStore(outDir, reuse);
+  store.dropResults(RESULTS);
+  return store;
 }

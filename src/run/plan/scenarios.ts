@@ -34,7 +34,7 @@ export interface ScenarioResults extends WhatIfs {
 export async function runScenarios(
   request: Omit<PlanRequest, 'over' | 'survives' | 'asksWhatIf'>,
 ): Promise<ScenarioResults> {
-  const { overrides, version, onRun } = request;
+  const { overrides, version, runner, onRun } = request;
   const targets = request.targets.map(parseTarget);
   const seeds = parseSeeds(request.seeds);
   const source = await readExperimentSource(request.file);
@@ -42,19 +42,14 @@ export async function runScenarios(
   refuseUnknownParts(targets, [partNames(experiment)], 'target');
   await checkScenarios(source, experiment.scenarios, overrides);
   const store = openPlanStore(request.outDir, !request.fresh);
-  const runner = request.openRunner();
-  try {
-    request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), experiment.scenarios.length);
-    const options = { source, overrides, seeds, targets, version, onRun };
-    const found = await runWhatIfs(options, { runner, store, reach: new Reach(targets, experiment) });
-    const { name, policy } = experiment;
-    return {
-      ...{ version: 1, escapement: version, name, policy: policy.kind, experiment: source.text },
-      ...{ overrides, targets, seeds, ...found },
-    };
-  } finally {
-    await runner.close();
-  }
+  request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), experiment.scenarios.length);
+  const options = { source, overrides, seeds, targets, version, onRun };
+  const found = await runWhatIfs(options, { runner, store, reach: new Reach(targets, experiment) });
+  const { name, policy } = experiment;
+  return {
+    ...{ version: 1, escapement: version, name, policy: policy.kind, experiment: source.text },
+    ...{ overrides, targets, seeds, ...found },
+  };
 }
 
 /** Scenarios for the terminal. */

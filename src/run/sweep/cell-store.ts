@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ZodType } from 'zod';
 import { inputPath } from '../../base/files/input-path.js';
+import { makeFolder } from '../../base/files/make-folder.js';
+import { cannotWrite } from '../../base/files/output-file.js';
 import { writeShared } from '../../base/files/shared-file.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
@@ -31,6 +33,16 @@ export class CellStore {
     private readonly outDir: string,
     private readonly reuse: boolean,
   ) {}
+
+  /** Makes the folder, which must not look finished before the end: removes results of all cells. Throws `E_FILE_WRITE`. */
+  dropResults(names: readonly string[]): void {
+    try {
+      makeFolder(this.outDir);
+      for (const name of names) rmSync(join(this.outDir, name), { force: true });
+    } catch (cause) {
+      throw cannotWrite(this.outDir, cause);
+    }
+  }
 
   /** The stored result of a job, with the names of the task that ran it; null if it has not finished. */
   read(task: CellTask, job: CellJob): CellResult | BoundFigures | null {

@@ -1,7 +1,5 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
+import { writeWhole } from '../../base/files/output-file.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
 import { RESULTS_VERSION } from '../../record/results-version.js';
@@ -9,14 +7,14 @@ import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';
 import type { PlannedCell } from './plan.js';
 import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
-import type { CellRunner, OpenRunner } from './pool.js';
+import type { CellRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import type { CellTask } from './run-cell.js';
 import { type Found, type OnUnit, partOf, runUnits, type Shard, unitsOf } from './units.js';
 
 interface RunRequest extends SweepQuestion {
   readonly outDir: string;
-  readonly openRunner: OpenRunner;
+  readonly runner: CellRunner;
   /** Runs finished cells again. */
   readonly fresh: boolean;
   readonly onUnit: OnUnit;
@@ -40,31 +38,16 @@ interface SweepRequest extends RunRequest {
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
   const { outDir, fresh } = request;
   const { header, planned, empty } = await planSweep(request);
-  const units = unitsOf(planned);
   const notes = notesOfAll(planned);
   const seeds = [...new Set(planned.map(({ cell }) => cell.seed))];
   request.onPlan(planned.length, seeds, notes, empty);
-  dropResults(outDir);
-  const runner = request.openRunner(units.length);
-  try {
-    const results = await runSweep(header, planned, new CellStore(outDir, !fresh), runner, request.onUnit);
-    writeWhole(join(outDir, 'results.csv'), resultsCsv(results));
-    writeWhole(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
-    return results;
-  } finally {
-    await runner.close();
-  }
-}
-
-/** Makes the folder; until the sweep ends, it must not look finished. Throws `E_FILE_WRITE`. */
-function dropResults(outDir: string): void {
-  try {
-    makeFolder(outDir);
-    for (const name of ['results.json', 'results.csv']) rmSync(join(outDir, name), { force: true });
-  } catch (cause) {
-    throw cannotWrite(outDir, cause);
-  }
+  const store = new CellStore(outDir, !fresh);
+  store.dropResults(['results.json', 'results.csv']);
   dropReport(outDir);
+  const results = await runSweep(header, planned, store, request.runner, request.onUnit);
+  writeWhole(join(outDir, 'results.csv'), resultsCsv(results));
+  writeWhole(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
+  return results;
 }
 
 /** Notes on the policies of the cells; those that no policy can help, only if every cell that runs has them. */
@@ -90,13 +73,7 @@ export async function sweepShard(request: ShardRequest): Promise<void> {
   const { planned } = await planSweep(request);
   const units = partOf(unitsOf(planned), shard);
   request.onPlan(units.length);
-  if (units.length === 0) return;
-  const runner = request.openRunner(units.length);
-  try {
-    await runUnits(units, new CellStore(outDir, !fresh), runner, request.onUnit);
-  } finally {
-    await runner.close();
-  }
+  await runUnits(units, new CellStore(outDir, !fresh), request.runner, request.onUnit);
 }
 
 /** Runs all of a sweep, and collects its cells in the order of the grid, wherever and in whatever order they ran. */

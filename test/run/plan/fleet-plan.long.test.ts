@@ -70,7 +70,7 @@ async function planOf(
       survives: false,
       asksWhatIf: false,
     },
-    ...{ openRunner: () => runner, version: '1', onStart: () => {} },
+    ...{ runner, version: '1', onStart: () => {} },
     onRun: () => {
       runs++;
     },
