@@ -8,3 +8,11 @@ export function gpuKind(gpu: string): string {
 export function notesPath(arrivals: string): string {
   return `${arrivals}.notes`;
 }
+
+const MOST_NAMED = 5;
+
+/** The first of some names, and the number of the others. */
+export function firstOf(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  return names.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -5,7 +5,7 @@ import { writeYaml } from '../../base/files/yaml-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import type { Profile } from '../../config/profile.js';
 import { parseProfile, profileSpread } from '../../config/read-profile.js';
-import { gpuKind } from '../names.js';
+import { firstOf, gpuKind } from '../names.js';
 import { type TraceContents, traceContents } from './trace-contents.js';
 
 export interface InitOptions {
@@ -38,7 +38,6 @@ interface InitModel {
 
 /** SLO over the latency of batch 1 of the slowest model. */
 const SLO_TIMES = 5;
-const MOST_NAMED = 5;
 
 /**
  * Text of an experiment with the models that traces call, on the kinds of GPUs that were measured. `paths`: profiles,
@@ -120,7 +119,7 @@ function modelsOf(
     const all = [...calls.values()].reduce((sum, count) => sum + count, 0);
     const share = ((100 * requests) / all).toFixed(1);
     throw usage(
-      `${listed(unknown)} (${share} % of the requests) ${unknown.length === 1 ? 'has' : 'have'} no profile, of which there are ${listed([...byName.keys()])}: ` +
+      `${firstOf(unknown)} (${share} % of the requests) ${unknown.length === 1 ? 'has' : 'have'} no profile, of which there are ${firstOf([...byName.keys()])}: ` +
         `name the profile to take with --map ${unknown[0]}=PROFILE, or leave these requests out of the trace`,
     );
   }
@@ -128,7 +127,7 @@ function modelsOf(
     if (name !== profile) notes.push(`${name}: taken to be as fast as ${profile}`);
   const unused = [...byName.keys()].filter((name) => !chosen.some(([, profile]) => profile === name));
   if (unused.length > 0)
-    notes.push(`profiles of models that no request calls are left out: ${listed(unused)}`);
+    notes.push(`profiles of models that no request calls are left out: ${firstOf(unused)}`);
   return chosen.map(([name, profile]) => ({
     name,
     byKind: byKindOf(byName.get(profile!)!),
@@ -167,7 +166,7 @@ function kindsOf(models: readonly InitModel[]): InitKind[] {
   const lacking = (kind: string) => models.filter(({ byKind }) => !byKind.has(kind));
   const first = names.find((kind) => lacking(kind).length === 0);
   if (first === undefined) {
-    const each = names.map((kind) => `${kind} (not ${listed(lacking(kind).map(({ name }) => name))})`);
+    const each = names.map((kind) => `${kind} (not ${firstOf(lacking(kind).map(({ name }) => name))})`);
     throw usage(
       `no kind of GPU has profiles of all models: ${each.join('; ')}: measure what is missing on one of them`,
     );
@@ -216,7 +215,7 @@ function guessesOf(models: readonly InitModel[]): string[] {
   return [...guesses].map(([guess, names]) =>
     names.size === models.length && names.size > 1
       ? `all models: ${guess}`
-      : `${listed([...names])}: ${guess}`,
+      : `${firstOf([...names])}: ${guess}`,
   );
 }
 
@@ -307,11 +306,6 @@ function sloReason({ traces, kinds, slo, isGiven }: Contents): string {
         (slosMs.length > 0
           ? `, or leave slo out for that of the trace (${[...new Set(slosMs)].join(', ')}).`
           : '.');
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  return names.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function usage(what: string): EscapementError {

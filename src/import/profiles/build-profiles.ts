@@ -1,6 +1,7 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { estimatedWeightsBytes, firstNs, IMAGE_BYTES, loadNsOf, OUTPUT_BYTES } from '../../config/fit.js';
 import type { Profile } from '../../config/profile.js';
+import { firstOf } from '../names.js';
 import type { Measurement } from './measurement.js';
 
 /** A profile with the model and the GPU that it is of, as the files name them. */
@@ -31,9 +32,6 @@ interface Building {
   readonly note: Note;
 }
 
-/** Most models that a note names. */
-const MOST_NAMED = 4;
-
 /** Profiles of measurements, one for each model and GPU, and notes on what was estimated. */
 export function buildProfiles(
   measurements: readonly Measurement[],
@@ -52,13 +50,10 @@ export function buildProfiles(
     groups.map((group) => profileOf(group, building)),
     note,
   );
-  return { profiles, notes: [...notes].map(([about, models]) => `${named(models)}: ${about}`) };
-}
-
-function named(models: readonly string[]): string {
-  const first = [...new Set(models)];
-  const more = first.length - MOST_NAMED;
-  return first.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return {
+    profiles,
+    notes: [...notes].map(([about, models]) => `${firstOf([...new Set(models)])}: ${about}`),
+  };
 }
 
 /** Measurements by model and GPU. A model that was measured in several number formats is one model for each. */

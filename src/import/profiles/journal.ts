@@ -40,9 +40,6 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
         started: (_, controller) => {
           ({ cluster } = controller);
         },
-        admitting() {},
-        sent() {},
-        traced() {},
       },
     ],
     observer: {

@@ -31,46 +31,20 @@ export interface Preset extends Fields {
 
 /** Usual names of fields that hold paths. */
 export const PATHS = [
-  'path',
-  'request_path',
-  'request_uri',
-  'uri',
-  'url',
-  'request',
-  'x-envoy-original-path',
-  'httpRequest.requestUrl',
-  'url.path',
-  'url.full',
-  'http.target',
-  'http.url',
+  ...'path request_path request_uri uri url request x-envoy-original-path'.split(' '),
+  ...'httpRequest.requestUrl url.path url.full http.target http.url'.split(' '),
+];
+
+const TIMES = [
+  ...'timestamp time @timestamp start_time startTime ts datetime date time_iso8601 time_local msec'.split(
+    ' ',
+  ),
+  ...'TIMESTAMP Timestamp arrived_at arrival_time arrival created_at ns'.split(' '),
 ];
 
 /** Usual names of fields. */
 export const USUAL: Fields = {
-  time: [
-    ...[
-      'timestamp',
-      'time',
-      '@timestamp',
-      'start_time',
-      'startTime',
-      'ts',
-      'datetime',
-      'date',
-      'time_iso8601',
-    ],
-    ...[
-      'time_local',
-      'msec',
-      'TIMESTAMP',
-      'Timestamp',
-      'arrived_at',
-      'arrival_time',
-      'arrival',
-      'created_at',
-      'ns',
-    ],
-  ],
+  time: TIMES,
   model: ['model', 'model_name', 'modelName', 'model_id', 'Model', 'function', 'endpoint', ...PATHS],
   length: ['length', 'input_length', 'tokens', 'input_tokens', 'prompt_tokens'],
   class: ['class', 'priority_class'],

@@ -123,10 +123,6 @@ export class OutcomeList implements RunObserver, ReplayWatcher {
     this.finder.completed(action, nowNs, copies);
   }
 
-  sent(): void {}
-
-  traced(): void {}
-
   private missedOne(
     requests: RequestTable,
     slot: number,

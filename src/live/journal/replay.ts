@@ -12,10 +12,10 @@ import { type JournalText, type JournalVisitor, readJournal } from './journal-re
 export interface ReplayWatcher {
   started(header: JournalHeader, controller: Controller): void;
   /** The policy is about to get the request, or to take it back after its worker was lost. */
-  admitting(slot: number, nowNs: number): void;
-  sent(action: Action, nowNs: number): void;
+  admitting?(slot: number, nowNs: number): void;
+  sent?(action: Action, nowNs: number): void;
   /** Trace of a request, given by its sequence number. */
-  traced(request: number, traceparent: string): void;
+  traced?(request: number, traceparent: string): void;
 }
 
 export interface ReplayOptions {
@@ -102,7 +102,7 @@ class Player implements JournalVisitor {
       port: {
         send: (action, nowNs) => {
           this.outstanding.set(action.id, action);
-          for (const watcher of watchers) watcher.sent(action, nowNs);
+          for (const watcher of watchers) watcher.sent?.(action, nowNs);
         },
         answer: () => {},
       },
@@ -127,7 +127,7 @@ class Player implements JournalVisitor {
   }
 
   trace(traceparent: string): void {
-    for (const watcher of this.options.watchers ?? []) watcher.traced(this.requests - 1, traceparent);
+    for (const watcher of this.options.watchers ?? []) watcher.traced?.(this.requests - 1, traceparent);
   }
 
   cancel(slot: number): void {
@@ -216,7 +216,7 @@ function watched(policy: Policy, watchers: readonly ReplayWatcher[]): Policy {
   if (watchers.length === 0) return policy;
   const admit = policy.admit.bind(policy);
   policy.admit = (slot, nowNs) => {
-    for (const watcher of watchers) watcher.admitting(slot, nowNs);
+    for (const watcher of watchers) watcher.admitting?.(slot, nowNs);
     return admit(slot, nowNs);
   };
   return policy;

@@ -101,7 +101,6 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
         started: (_, controller) => {
           ({ cluster } = controller);
         },
-        ...{ admitting() {}, sent() {}, traced() {} },
       },
     ],
     observer: {
