@@ -52,9 +52,8 @@ async function sourceOf(live: string, args: Args): Promise<LiveSource> {
     return statSync(live, { throwIfNoEntry: false })?.isFile() ? { journal: live } : { dir: live };
   if (args.for === 0) throw usageError('--for: must be longer than 0s');
   const { fetchText } = await import('../../tools/top/fetch-status.js');
-  const { token = null, insecure, ...ca } = await accessOf(args);
-  const scrape = () =>
-    fetchText(live, '/metrics', { token, trust: { ...ca, rejectUnauthorized: !insecure } });
+  const access = await accessOf(args);
+  const scrape = () => fetchText(live, '/metrics', access);
   const first = await scrape();
   writeErr(`counting at ${live} for ${args.for / NS_PER_S} s\n`);
   await setTimeout(args.for / NS_PER_MS);

@@ -27,8 +27,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { url } = args;
   const intervalMs = args.interval / NS_PER_MS;
   if (intervalMs < LEAST_INTERVAL_MS) throw usageError(`--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
-  const { token = null, insecure, ...ca } = await accessOf(args);
-  const access = { token, trust: { ...ca, rejectUnauthorized: !insecure } };
+  const access = await accessOf(args);
   if (args.json || args.once || !process.stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
     const status = await fetchStatus(url, access);
@@ -38,7 +37,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { runTop } = await import('../../tools/top/run-top.js');
   const quit = new AbortController();
   void untilStopped().then(() => quit.abort());
-  await runTop({ url, ...access, intervalMs, output: process.stdout, quit: quit.signal });
+  await runTop({ url, access, intervalMs, output: process.stdout, quit: quit.signal });
 }
 
 /** Normalizes to `http://HOST:PORT`; `http://` is optional. Throws `E_USAGE`. */

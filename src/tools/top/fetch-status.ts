@@ -1,4 +1,3 @@
-import type { ConnectionOptions } from 'node:tls';
 import { Agent, request } from 'undici';
 import { EscapementError } from '../../base/errors.js';
 import { protocolHint } from '../../base/protocol-hint.js';
@@ -8,14 +7,11 @@ import {
   STATUS_VERSION,
   statusSchema,
 } from '../../live/observe/status/cluster-status.js';
+import type { TargetOptions } from '../../load/target.js';
 
-/** Token that a controller requires (null: none), and trust in its certificate. */
-export interface Access {
-  readonly token: string | null;
-  readonly trust: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
-}
+/** Token that a controller requires, and trust in its certificate. */
+export type Access = Pick<TargetOptions, 'token' | 'ca' | 'insecure'>;
 
-const OPEN: Access = { token: null, trust: {} };
 const ADVICE = 'pass the metrics port of a controller (8002 unless --metrics-port changes it)';
 const LONGEST_QUOTE = 60;
 /** Codes of untrusted certificates, such as DEPTH_ZERO_SELF_SIGNED_CERT and CERT_HAS_EXPIRED. */
@@ -27,7 +23,7 @@ const MOST_BYTES = 16 * MIB;
 export async function fetchText(
   url: string,
   path: '/status' | '/metrics',
-  access = OPEN,
+  access: Access = {},
   signal?: AbortSignal,
 ): Promise<string> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
@@ -42,7 +38,7 @@ export async function fetchText(
   );
   if (status === 401) {
     throw fail(
-      access.token === null
+      access.token === undefined
         ? 'requires a token: give its file with --token-file'
         : 'rejects the token of --token-file',
     );
@@ -52,7 +48,11 @@ export async function fetchText(
 }
 
 /** State of a controller. Throws `E_SERVER` if there is no answer, or not a controller's. */
-export async function fetchStatus(url: string, access = OPEN, signal?: AbortSignal): Promise<ClusterStatus> {
+export async function fetchStatus(
+  url: string,
+  access: Access = {},
+  signal?: AbortSignal,
+): Promise<ClusterStatus> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
   const body = await fetchText(url, '/status', access, signal);
   const found = asJson(body);
@@ -66,9 +66,10 @@ export async function fetchStatus(url: string, access = OPEN, signal?: AbortSign
   );
 }
 
-async function ask(url: string, { token, trust }: Access, signal?: AbortSignal) {
-  const dispatcher = new Agent({ connect: trust, maxResponseSize: MOST_BYTES });
-  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+async function ask(url: string, { token, ca, insecure }: Access, signal?: AbortSignal) {
+  const connect = { rejectUnauthorized: insecure !== true, ...(ca === undefined ? {} : { ca }) };
+  const dispatcher = new Agent({ connect, maxResponseSize: MOST_BYTES });
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const signals = [AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])];
   try {
     const answer = await request(url, { dispatcher, headers, signal: AbortSignal.any(signals) });

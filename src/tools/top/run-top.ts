@@ -4,7 +4,8 @@ import { printable } from '../../base/printable.js';
 import { type Access, fetchStatus } from './fetch-status.js';
 import { topLines } from './top-text.js';
 
-interface TopOptions extends Access {
+interface TopOptions {
+  readonly access: Access;
   /** The controller's metrics port, e.g. `http://127.0.0.1:8002`. */
   readonly url: string;
   readonly intervalMs: number;
@@ -23,8 +24,8 @@ const USUAL = { columns: 80, rows: 24 };
  * Shows a controller on the whole screen of the terminal. Throws `E_SERVER` if it cannot be reached at the start; if it
  * goes away later, the screen says so and polling continues.
  */
-export async function runTop({ url, token, trust, intervalMs, output, quit }: TopOptions): Promise<void> {
-  let status = await fetchStatus(url, { token, trust });
+export async function runTop({ url, access, intervalMs, output, quit }: TopOptions): Promise<void> {
+  let status = await fetchStatus(url, access);
   let answeredMs = performance.now();
   let isGone = false;
   while (!quit.aborted) {
@@ -38,7 +39,7 @@ export async function runTop({ url, token, trust, intervalMs, output, quit }: To
     output.write(`${HOME}${lines.join('')}${CLEAR_BELOW}`);
     await sleep(intervalMs, null, { signal: quit }).catch(() => {});
     try {
-      status = await fetchStatus(url, { token, trust }, quit);
+      status = await fetchStatus(url, access, quit);
       answeredMs = performance.now();
       isGone = false;
     } catch {

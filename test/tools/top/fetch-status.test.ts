@@ -34,8 +34,8 @@ describe('asking a controller for its status', () => {
     const tls = selfSigned();
     const status = clusterStatus(1, 1);
     const { url } = await statusServer(() => ({ status: 200, body: JSON.stringify(status) }), 0, tls);
-    expect(await fetchStatus(url, { token: null, trust: { ca: tls.cert } })).toEqual(status);
-    expect(await fetchStatus(url, { token: null, trust: { rejectUnauthorized: false } })).toEqual(status);
+    expect(await fetchStatus(url, { ca: tls.cert })).toEqual(status);
+    expect(await fetchStatus(url, { insecure: true })).toEqual(status);
     await expect(fetchStatus(url)).rejects.toMatchObject({
       code: 'E_SERVER',
       message: expect.stringMatching(/cannot be reached \(self-signed certificate\): .*--ca/),

@@ -10,7 +10,7 @@ const OFTEN = { interval: 5 };
 function started(url: string, terminal = new FakeTerminal(80, 24)) {
   const quit = new AbortController();
   const { output } = terminal;
-  const ended = runTop({ url, intervalMs: 2, token: null, trust: {}, output, quit: quit.signal });
+  const ended = runTop({ url, intervalMs: 2, access: {}, output, quit: quit.signal });
   const shows = (text: string) => expect.poll(() => terminal.lines.join('\n'), OFTEN).toContain(text);
   return { terminal, ended, shows, quit };
 }
