@@ -26,7 +26,7 @@ import { fleetHeadline } from './text.js';
  * threads. Throws errors of the experiment and the flags.
  */
 export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
-  const { overrides, survives, version } = request;
+  const { overrides, survives } = request;
   const question = await readQuestion(request, 'cluster.gpus.v100=0:8,cluster.gpus.t4=0:16');
   const { source, targets, overs, seeds } = question;
   const kinds = plannedKinds(overs);
@@ -40,7 +40,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   const names = kinds.map(({ name }) => name);
   const space = new FleetSpace(kinds, factsOf(whole, names, survives ? 2 : 1));
   const fleets = space.size;
-  return probing(request, question, space, fleets, async (prober) => {
+  return probing(request, question, space, fleets, async (prober, ends, asked) => {
     const { reach } = prober.means;
     const found = await searchFleets(space, {
       ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await prober.bounds(index)) : null,
@@ -63,10 +63,9 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
     return {
       version: 2,
       minimize: 'cost',
-      escapement: version,
-      ...{ name: whole.name, policy: whole.policy.kind },
-      headline: fleetHeadline({ targets, survives }, chosen),
-      ...{ experiment: source.text, overrides, over: overs, targets, survives, seeds },
+      ...asked,
+      headline: fleetHeadline(asked, chosen),
+      over: overs,
       outcome: chosen === undefined ? 'none' : 'found',
       answer: chosen?.value ?? null,
       closest: chosen === undefined ? (closestOf(tried, targets)?.value ?? null) : null,
@@ -76,7 +75,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
         runsOfAll: space.cases(survives) * (seedChanges(whole) ? seeds.length : 1),
       },
       confidence: confidenceOf(targets, tried, chosen),
-      notes: planNotes({ targets, tried, seeds }, chosen, ofSearch, [whole]),
+      notes: planNotes({ targets, tried, seeds }, chosen, ofSearch, ends),
       tried,
     };
   });

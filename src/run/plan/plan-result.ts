@@ -6,14 +6,13 @@ import type { Over } from './over.js';
 /** A finished plan, written as `plan.json`. Does not depend on the number of threads. */
 export type Plan = KeyPlan | FleetPlan;
 
-interface PlanFacts {
+/** Question of a plan, and the experiment that it is about. */
+export interface PlanInputs {
   /** Version of escapement that ran it. */
   readonly escapement: string;
   readonly name: string;
   /** Kind of the policy in all runs. */
   readonly policy: string;
-  /** The answer in words; if it is not bounded by the range, that comes first. */
-  readonly headline: string;
   /** The experiment as written, and the overrides of every run. */
   readonly experiment: string;
   readonly overrides: readonly string[];
@@ -21,6 +20,11 @@ interface PlanFacts {
   /** True: they must also hold after the loss of any one GPU. */
   readonly survives: boolean;
   readonly seeds: readonly number[];
+}
+
+interface PlanFacts extends PlanInputs {
+  /** The answer in words; if it is not bounded by the range, that comes first. */
+  readonly headline: string;
   /** The best tried value that meets every target; null if none does. */
   readonly answer: string | null;
   /** The closest miss; null if there is an answer, or nothing was tried. */

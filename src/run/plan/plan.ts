@@ -22,7 +22,7 @@ import {
   parseOver,
   valuesOf,
 } from './over.js';
-import { closestOf, type KeyPlan, type Plan, shownOf, type Tried } from './plan-result.js';
+import { closestOf, type KeyPlan, type Plan, type PlanInputs, shownOf, type Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference } from './preference.js';
 import { endsOf, openPlanStore, Prober } from './prober.js';
 import { Reach } from './reach.js';
@@ -84,7 +84,7 @@ export async function probing<Found extends Plan>(
   { source, targets, seeds }: PlanQuestion,
   candidates: Candidates,
   choices: number,
-  find: (prober: Prober, ends: readonly Experiment[]) => Promise<Found>,
+  find: (prober: Prober, ends: readonly Experiment[], asked: PlanInputs) => Promise<Found>,
 ): Promise<Found> {
   const { overrides, survives, asksWhatIf, version, onRun } = request;
   const options = { source, overrides, survives, candidates, seeds, targets, version, onRun };
@@ -96,7 +96,11 @@ export async function probing<Found extends Plan>(
   const store = openPlanStore(request.outDir, !request.fresh);
   request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
   const means = { runner: request.runner, store, reach: new Reach(targets, ends[0]!) };
-  const found = await find(new Prober(options, means), ends);
+  const { name, policy } = ends[0]!;
+  const found = await find(new Prober(options, means), ends, {
+    ...{ escapement: version, name, policy: policy.kind, experiment: source.text },
+    ...{ overrides, targets, survives, seeds },
+  });
   if (!asksWhatIf || found.answer === null) return found;
   const { settings } = shownOf<Tried>(found)!;
   const { candidates: _, survives: __, ...others } = options;
@@ -122,12 +126,11 @@ function checkSurvival(ends: readonly Experiment[]): void {
  * the flags; `E_USAGE` also if the operator must say which of several values is better.
  */
 export async function planKey(request: PlanRequest, prefer: Preference | null): Promise<KeyPlan> {
-  const { overrides, survives, version } = request;
   const question = await readQuestion(request, 'cluster.gpus=1:64');
   const { source, targets, seeds } = question;
   const over = onlyOne(question.overs);
-  const lattice = await checkedLattice(over, source, overrides);
-  return probing(request, question, valuesOf(over, lattice), lattice.size, async (prober, ends) => {
+  const lattice = await checkedLattice(over, source, request.overrides);
+  return probing(request, question, valuesOf(over, lattice), lattice.size, async (prober, ends, asked) => {
     const goal = goalOf(over.key, prefer);
     const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
       const { meets } = await prober.judge(index);
@@ -137,30 +140,13 @@ export async function planKey(request: PlanRequest, prefer: Preference | null): 
     const answer = answered(found, goal, lattice, tried, { over, targets });
     const facts = { over, targets, tried, seeds };
     const best = tried.find(({ value }) => value === answer.answer);
+    const ofSearch = [...searchNotes(found, lattice, facts), ...trafficNotes(over, ends)];
     return {
       version: 3,
-      escapement: version,
-      ...{ name: ends[0]!.name, policy: ends[0]!.policy.kind },
-      headline: headlineOf(
-        { over, targets, survives, ...answer },
-        tried.length < lattice.size ? tried.length : null,
-      ),
-      ...{
-        experiment: source.text,
-        overrides,
-        over,
-        resolution: lattice.resolution,
-        targets,
-        survives,
-        seeds,
-      },
-      ...answer,
-      notes: planNotes(
-        facts,
-        best,
-        [...searchNotes(found, lattice, facts), ...trafficNotes(over, ends)],
-        ends,
-      ),
+      ...asked,
+      headline: headlineOf({ over, ...asked, ...answer }, tried.length < lattice.size ? tried.length : null),
+      ...{ over, resolution: lattice.resolution, ...answer },
+      notes: planNotes(facts, best, ofSearch, ends),
       tried,
     };
   });

@@ -3,13 +3,13 @@ import { buildExperiment } from '../../config/build.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { readExperimentSource } from '../../config/load.js';
 import { partNames } from '../../config/part-names.js';
-import { refuseUnknownParts, type Threshold } from '../../record/threshold.js';
+import { refuseUnknownParts } from '../../record/threshold.js';
 import { documentText } from '../../report/terminal/document-text.js';
 import { seedChanges } from '../random-streams.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
 import type { PlanRequest } from './plan.js';
-import type { WhatIfs } from './plan-result.js';
+import type { PlanInputs, WhatIfs } from './plan-result.js';
 import { openPlanStore } from './prober.js';
 import { Reach } from './reach.js';
 import { scenarioTable } from './table.js';
@@ -17,17 +17,8 @@ import { checkScenarios, runWhatIfs } from './what-ifs.js';
 import { headroomText, intervalsOf } from './words.js';
 
 /** An experiment in its scenarios, as `scenarios --json` prints it. Does not depend on the number of threads. */
-export interface ScenarioResults extends WhatIfs {
+export interface ScenarioResults extends WhatIfs, Omit<PlanInputs, 'survives'> {
   readonly version: 1;
-  /** Version of escapement that ran it. */
-  readonly escapement: string;
-  readonly name: string;
-  readonly policy: string;
-  /** The experiment as written, and the overrides of every run. */
-  readonly experiment: string;
-  readonly overrides: readonly string[];
-  readonly targets: readonly Threshold[];
-  readonly seeds: readonly number[];
 }
 
 /** Runs an experiment in its scenarios. Throws errors of the experiment and the flags. */
