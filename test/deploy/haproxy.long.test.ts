@@ -38,7 +38,7 @@ it.skipIf(!hasHaproxy)(
     const config = readFileSync(join(ROOT, 'deploy/haproxy.cfg'), 'utf8')
       .replace('bind :8443', `bind 127.0.0.1:${httpPort}`)
       .replace('bind :8444', `bind 127.0.0.1:${grpcPort}`)
-      .replace('127.0.0.1:8000', `127.0.0.1:${http}`)
+      .replaceAll('127.0.0.1:8000', `127.0.0.1:${http}`)
       .replace('127.0.0.1:8001', `127.0.0.1:${grpc}`)
       .replace('http-request 10s', 'http-request 1s');
     writeFileSync(join(folder, 'haproxy.cfg'), config);

@@ -96,7 +96,7 @@ async function startProxy(folder: string, target: Target, processes: ChildProces
   const config = readFileSync(PROXY, 'utf8')
     .replace('bind :8443 ssl crt server.pem alpn http/1.1', `bind 127.0.0.1:${http}`)
     .replace('bind :8444 ssl crt server.pem alpn h2', `bind 127.0.0.1:${grpc} proto h2`)
-    .replace('127.0.0.1:8000', `127.0.0.1:${target.http}`)
+    .replaceAll('127.0.0.1:8000', `127.0.0.1:${target.http}`)
     .replace('127.0.0.1:8001', `127.0.0.1:${target.grpc}`);
   writeFileSync(join(folder, 'haproxy.cfg'), config);
   // Debian puts it where users other than root do not look.
