@@ -11,6 +11,7 @@ import type { Answer, AnswerOutput } from './call.js';
 import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
 import { bytesOfJson, jsonOfBytes, ownBuffers, parseObject } from './json.js';
 import {
+  CODEC_IDLE_MS,
   CODEC_TIMEOUT_MS,
   LEAST_CHUNK_BYTES,
   type Limits,
@@ -215,7 +216,8 @@ export class Codec {
   ): Promise<ReturnType<CodecJobs[Name]>> {
     this.pool ??= new Piscina({
       filename: compiledNextTo(import.meta.url, 'codec-thread.cjs').href,
-      minThreads: 1,
+      minThreads: 0,
+      idleTimeout: CODEC_IDLE_MS,
       maxThreads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
       maxQueue: MOST_CODEC_QUEUE,
       niceIncrement: 10,

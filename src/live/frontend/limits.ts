@@ -82,6 +82,8 @@ export const MOST_TINY_CHUNKS = 1024;
 export const LEAST_CHUNK_BYTES = 32;
 /** Time for which the rest of a refused body is read and dropped, so that its client sees the answer. */
 export const MOST_LINGER_MS = 5000;
+/** Time after which an idle codec thread ends and gives its memory back. */
+export const CODEC_IDLE_MS = 5000;
 /** Time for decoding or encoding one body: 413. */
 export const CODEC_TIMEOUT_MS = 15_000;
 /** Bodies that wait to be decoded or encoded, for each thread of the frontend: 503. */
