@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { ActionMessage, ResultMessage } from '../../src/live/messages.js';
-import { LARGE_BYTES } from '../../src/live/parcel.js';
+import { LARGE_BYTES } from '../../src/live/transfer.js';
 
 /** One for each field: a field that is added to a message and not here is a type error. */
 type Fields<Message> = { readonly [Key in keyof Message]-?: fc.Arbitrary<Message[Key]> };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freeLarge } from '../../src/live/parcel.js';
+import { freeLarge } from '../../src/live/transfer.js';
 
 it('frees the buffers of large tensors at once, and leaves small ones alone', () => {
   const body = new Uint8Array(40_000_000).fill(1);

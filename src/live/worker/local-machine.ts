@@ -15,7 +15,7 @@ import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, NO_MODELS } from '../model-list.js';
 import { mergeOperatorRuns, NO_OPERATORS, type OperatorRuns } from '../operator-runs.js';
 import { deviceMemory } from '../ort/device-memory.js';
-import { copied } from '../parcel.js';
+import { copied } from '../transfer.js';
 import { REAL_WORLD } from '../world/real-world.js';
 import type { GpuMemory, RunningAction, ThreadReport } from './executor/protocol.js';
 import { ThreadSet, type ThreadSetSpec, type ThreadWorld } from './executor/thread-set.js';

@@ -1,6 +1,6 @@
 import { compiledNextTo } from '../../../base/compiled.js';
-import { buffersOf, copied } from '../../parcel.js';
 import { beat, type PulseBuffer, PulseWatch } from '../../pulse.js';
+import { buffersOf, copied } from '../../transfer.js';
 import type { ControllerMessage, WorkerMessage } from '../../wire/protocol.js';
 import {
   type CallWorker,

@@ -1,7 +1,5 @@
 import type { Clock } from '../../../base/clock/clock.js';
 import type { ErrorCode } from '../../../base/errors.js';
-import type { Outcome } from '../../../core/request.js';
-import { freeLarge, LARGE_BYTES, OpenParcel, Parcel, type ParcelContents } from '../../parcel.js';
 import type { PulseBuffer } from '../../pulse.js';
 import {
   type InferenceAnswer,
@@ -13,6 +11,7 @@ import {
   type ServiceState,
   type WatchedService,
 } from '../../service.js';
+import { freeLarge, LARGE_BYTES } from '../../transfer.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { ThreadHandle, ThreadPort } from '../../world/threads.js';
 import type { FrontendOptions } from '../frontend.js';
@@ -34,33 +33,27 @@ export interface FrontendThreadData {
   readonly namesClients: boolean;
 }
 
-/** A parcel with what one turn of the event loop has for another thread, and extras that few of its items have. Plain data. */
-interface Packed<Kind, Extra> extends ParcelContents {
-  readonly kind: Kind;
-  readonly extras: readonly Extra[];
-}
+/** A tensor on its way to another thread: a small one as a text with a character per byte, which crosses faster than a buffer. */
+type PackedTensor = string | Uint8Array<ArrayBuffer>;
 
-/** Requests of one turn of a frontend thread; see `RequestPacker`. `nth`: position in the message. */
-type PackedRequests = Packed<
-  'requests',
-  { readonly nth: number } & Required<Pick<InferenceRequest, 'shapes' | 'trace'>>
->;
+/** A request without what stays in its thread. Plain data. */
+type PackedRequest = Pick<
+  InferenceRequest,
+  'model' | 'user' | 'requestClass' | 'tenant' | 'length' | 'arrivalNs' | 'sloNs' | 'shapes' | 'trace'
+> & { readonly id: number; readonly inputs: readonly PackedTensor[] };
 
-/** Answers that the service gave in one turn; see `AnswerPacker`. */
-type PackedAnswers = Packed<
-  'answers',
-  { readonly nth: number } & Pick<
-    InferenceAnswer,
-    'shapes' | 'error' | 'isOfInputs' | 'isOverLimit' | 'waitedFor'
-  >
->;
+/** An answer, with the id of its request. Plain data. */
+type PackedAnswer = Omit<InferenceAnswer, 'outputs'> & {
+  readonly id: number;
+  readonly outputs: readonly PackedTensor[];
+};
 
 /** Calls of a frontend to the service other than inference. */
 type ServiceMethod = 'load' | 'unload' | 'takeOver' | 'look' | 'statistics';
 
 /** From a frontend to the service. */
 type ToService =
-  | PackedRequests
+  | { readonly kind: 'requests'; readonly items: readonly PackedRequest[] }
   /** The client of a request has gone. */
   | { readonly kind: 'cancel'; readonly id: number }
   /** `name`: of a model; '' for methods without one. */
@@ -79,7 +72,7 @@ export type ToHost =
 
 /** From the service to a frontend. */
 type FromService =
-  | PackedAnswers
+  | { readonly kind: 'answers'; readonly items: readonly PackedAnswer[] }
   | { readonly kind: 'state'; readonly state: ServiceState }
   | {
       readonly kind: 'called';
@@ -104,17 +97,10 @@ export class RemoteService implements InferenceService, RequestKeeper {
   private readonly requests: (InferenceRequest | null)[] = [];
   private readonly freeSlots: number[] = [];
   private readonly calls = new Map<number, Waiting>();
-  private readonly packer = new RequestPacker();
+  private readonly outbox = new Outbox<PackedRequest>();
   private lastCall = 0;
   private isDue = false;
   private readonly flush = () => this.send();
-  private readonly answer = (id: number, answer: Parameters<InferenceRequest['done']>[0]) => {
-    const request = this.requests[id] ?? null;
-    if (request === null) return;
-    this.requests[id] = null;
-    this.freeSlots.push(id);
-    request.done(answer);
-  };
 
   /** While the service's thread hangs: its last state, which says so. */
   private hungState: ServiceState | null = null;
@@ -128,7 +114,7 @@ export class RemoteService implements InferenceService, RequestKeeper {
     others: (message: FromHost) => void,
   ) {
     port.on('message', (message: ToFrontend) => {
-      if (message.kind === 'answers') unpackAnswers(message, this.answer);
+      if (message.kind === 'answers') for (const answer of message.items) this.answer(answer);
       else if (message.kind === 'state') this.lastState = message.state;
       else if (message.kind === 'called') this.called(message);
       else others(message);
@@ -159,7 +145,23 @@ export class RemoteService implements InferenceService, RequestKeeper {
   infer(request: InferenceRequest): void {
     const slot = this.freeSlots.pop() ?? this.requests.length;
     this.requests[slot] = request;
-    this.packer.add(slot, request, request.arrivalNs ?? this.nowNs());
+    const { model, user, requestClass = 0, tenant = 0, length = 0, arrivalNs = this.nowNs() } = request;
+    const { sloNs, shapes, trace = null, mayMove = false } = request;
+    const inputs = request.inputs.map((input) => this.outbox.pack(input, mayMove));
+    const item = {
+      id: slot,
+      model,
+      user,
+      requestClass,
+      tenant,
+      length,
+      arrivalNs,
+      sloNs,
+      shapes,
+      trace,
+      inputs,
+    };
+    this.outbox.items.push(item);
     request.keeper = this;
     request.slot = slot;
     if (this.isDue) return;
@@ -196,8 +198,17 @@ export class RemoteService implements InferenceService, RequestKeeper {
   private send(): void {
     if (!this.isDue) return;
     this.isDue = false;
-    const { message, transfer } = this.packer.take('requests');
-    this.post(message, transfer);
+    const { items, transfer } = this.outbox.take();
+    this.post({ kind: 'requests', items }, transfer);
+  }
+
+  private answer({ id, outputs, ...rest }: PackedAnswer): void {
+    const request = this.requests[id] ?? null;
+    if (request === null) return;
+    this.requests[id] = null;
+    this.freeSlots.push(id);
+    const answer = { ...rest, outputs: outputs.map(unpacked) };
+    request.done(answer);
   }
 
   private post(message: ToService, transfer: readonly ArrayBuffer[] = []): void {
@@ -228,27 +239,12 @@ interface Waiting {
 export class ThreadRequests {
   /** True once its thread has ended, or hangs: answers are dropped. */
   isOver = false;
-  private readonly packer = new AnswerPacker();
+  private readonly outbox = new Outbox<PackedAnswer>();
   private isDue = false;
   private spent: Uint8Array[] = [];
   private readonly flush = () => this.send();
   /** By id; null: it has its answer. */
   private readonly waiting: (InferenceRequest | null)[] = [];
-  private readonly offer = (id: number, request: InferenceRequest) => {
-    this.waiting[id] = request;
-    this.service.infer(request);
-  };
-
-  /** `inputs`: what the request came with, which is not needed any more. */
-  private readonly answer = (id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]) => {
-    this.waiting[id] = null;
-    this.packer.add(id, answer);
-    for (let i = 0; i < inputs.length; i++) if (inputs[i].length > LARGE_BYTES) this.spent.push(inputs[i]);
-    if (this.isDue) return;
-    this.isDue = true;
-    // After all answers of this step, without a turn of the event loop in between.
-    queueMicrotask(this.flush);
-  };
 
   constructor(
     private readonly service: WatchedService,
@@ -257,7 +253,7 @@ export class ThreadRequests {
     others: (message: ToHost) => void,
   ) {
     thread.on('message', (message: ToService | ToHost) => {
-      if (message.kind === 'requests') unpackRequests(message, this.offer, this.answer);
+      if (message.kind === 'requests') for (const request of message.items) this.offer(request);
       else if (message.kind === 'cancel') this.cancel(message.id);
       else if (message.kind === 'call') void this.call(message.id, message.method, message.name);
       else others(message);
@@ -272,6 +268,29 @@ export class ThreadRequests {
     } catch {
       void this.thread.terminate();
     }
+  }
+
+  private offer({ id, inputs, ...rest }: PackedRequest): void {
+    const request: InferenceRequest = {
+      ...rest,
+      inputs: inputs.map(unpacked),
+      done: (answer) => this.answer(id, answer, request.inputs),
+    };
+    this.waiting[id] = request;
+    this.service.infer(request);
+  }
+
+  /** `inputs`: what the request came with, which is not needed any more. */
+  private answer(id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]): void {
+    this.waiting[id] = null;
+    const isWhole = ({ byteLength, buffer }: Uint8Array) => byteLength === buffer.byteLength;
+    const outputs = answer.outputs.map((output) => this.outbox.pack(output, isWhole(output)));
+    this.outbox.items.push({ ...answer, id, outputs });
+    for (const input of inputs) if (input.length > LARGE_BYTES) this.spent.push(input);
+    if (this.isDue) return;
+    this.isDue = true;
+    // After all answers of this step, without a turn of the event loop in between.
+    queueMicrotask(this.flush);
   }
 
   /** It may have been answered while the word of it was on its way. */
@@ -293,163 +312,38 @@ export class ThreadRequests {
 
   private send(): void {
     this.isDue = false;
-    const { message, transfer } = this.packer.take('answers');
-    this.post(message, transfer);
+    const { items, transfer } = this.outbox.take();
+    this.post({ kind: 'answers', items }, transfer);
     if (this.spent.length === 0) return;
     freeLarge(this.spent);
     this.spent = [];
   }
 }
 
-type ExtraOf<P> = P extends { readonly extras: readonly (infer Extra)[] } ? Extra : never;
+/** Everything that one turn of the event loop has for another thread, for one message. */
+class Outbox<Item> {
+  items: Item[] = [];
+  private readonly buffers = new Set<ArrayBuffer>();
 
-/** Packs everything that one turn of the event loop has for another thread into one message. */
-class Packer<Extra> {
-  protected readonly parcel = new Parcel();
-  protected extras: Extra[] = [];
-  protected count = 0;
+  /** `mayMove`: the buffer of a large tensor moves with the message, so no other message may have a part of it. */
+  pack(tensor: Uint8Array, mayMove: boolean): PackedTensor {
+    const { buffer, byteOffset, length } = tensor;
+    if (length <= LARGE_BYTES) return Buffer.from(buffer, byteOffset, length).toString('latin1');
+    const own = mayMove ? (tensor as Uint8Array<ArrayBuffer>) : new Uint8Array(tensor);
+    this.buffers.add(own.buffer);
+    return own;
+  }
 
-  /** Returns the message, and starts the next. */
-  take<Kind extends string>(
-    kind: Kind,
-  ): { readonly message: Packed<Kind, Extra>; readonly transfer: ArrayBuffer[] } {
-    const { contents, transfer } = this.parcel.seal();
-    const { extras } = this;
-    this.extras = [];
-    this.count = 0;
-    // A message that is nested takes longer to cross.
-    return { message: { kind, bytes: contents.bytes, large: contents.large, extras }, transfer };
+  /** Returns what to send, and the buffers that move with it, and starts anew. */
+  take(): { readonly items: readonly Item[]; readonly transfer: readonly ArrayBuffer[] } {
+    const { items } = this;
+    const transfer = [...this.buffers];
+    this.items = [];
+    this.buffers.clear();
+    return { items, transfer };
   }
 }
 
-/** Counterpart of `takeTensors`. A tensor that is part of a larger buffer is copied. */
-function addTensors(parcel: Parcel, tensors: readonly Uint8Array[]): void {
-  parcel.addNumber(tensors.length);
-  for (let i = 0; i < tensors.length; i++) {
-    const isWhole = tensors[i].byteLength === tensors[i].buffer.byteLength;
-    parcel.add(tensors[i], isWhole);
-  }
+function unpacked(tensor: PackedTensor): Uint8Array<ArrayBuffer> {
+  return typeof tensor === 'string' ? Buffer.from(tensor, 'latin1') : tensor;
 }
-
-/** Reads the number of tensors, then the tensors. */
-function takeTensors(parcel: OpenParcel): Uint8Array<ArrayBuffer>[] {
-  const tensors = new Array<Uint8Array<ArrayBuffer>>(parcel.takeNumber());
-  for (let i = 0; i < tensors.length; i++) tensors[i] = parcel.take();
-  return tensors;
-}
-
-/** Packs the requests of one turn into one message. */
-class RequestPacker extends Packer<ExtraOf<PackedRequests>> {
-  add(id: number, request: InferenceRequest, arrivalNs: number): void {
-    const { parcel } = this;
-    const { model, user, sloNs, inputs, shapes, trace = null, mayMove = false } = request;
-    const { requestClass = 0, tenant = 0, length = 0 } = request;
-    parcel.addNumber(id);
-    parcel.addNumber(model);
-    parcel.addNumber(user);
-    parcel.addNumber(requestClass);
-    parcel.addNumber(tenant);
-    parcel.addNumber(length);
-    parcel.addNumber(arrivalNs);
-    parcel.addNumber(sloNs);
-    parcel.addNumber(inputs.length);
-    for (let i = 0; i < inputs.length; i++) parcel.add(inputs[i], mayMove);
-    if (shapes !== undefined || trace !== null) this.extras.push({ nth: this.count, shapes, trace });
-    this.count++;
-  }
-}
-
-/**
- * Calls `use` with each request of a message, and `answered` with its answer and its inputs. Literals here and below: a
- * spread takes microseconds.
- */
-function unpackRequests(
-  packed: PackedRequests,
-  use: (id: number, request: InferenceRequest) => void,
-  answered: (id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]) => void,
-): void {
-  const { extras } = packed;
-  const parcel = new OpenParcel(packed);
-  let extra = 0;
-  for (let nth = 0; !parcel.isEmpty; nth++) {
-    const id = parcel.takeNumber();
-    const model = parcel.takeNumber();
-    const user = parcel.takeNumber();
-    const requestClass = parcel.takeNumber();
-    const tenant = parcel.takeNumber();
-    const length = parcel.takeNumber();
-    const arrivalNs = parcel.takeNumber();
-    const sloNs = parcel.takeNumber();
-    const inputs = takeTensors(parcel);
-    const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
-    const trace = rare === null ? null : rare.trace;
-    const request: InferenceRequest = {
-      model,
-      user,
-      requestClass,
-      tenant,
-      length,
-      arrivalNs,
-      sloNs,
-      trace,
-      inputs,
-      shapes: rare?.shapes,
-      done: (answer) => answered(id, answer, request.inputs),
-    };
-    use(id, request);
-  }
-}
-
-/** Packs the answers of one turn into one message. */
-class AnswerPacker extends Packer<ExtraOf<PackedAnswers>> {
-  /** Large outputs in buffers of their own go over; what is part of a larger buffer is copied. */
-  add(id: number, answer: InferenceAnswer): void {
-    const { parcel } = this;
-    const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error } = answer;
-    const { isOfInputs, isOverLimit, waitedFor = '' } = answer;
-    parcel.addNumber(id);
-    parcel.addNumber(outcome);
-    parcel.addNumber(predictedNs);
-    parcel.addNumber(passedNs);
-    parcel.addNumber(batchSize);
-    addTensors(parcel, outputs);
-    if (shapes !== undefined || error !== '' || waitedFor !== '')
-      this.extras.push({ nth: this.count, shapes, error, isOfInputs, isOverLimit, waitedFor });
-    this.count++;
-  }
-}
-
-/** Calls `use` with each answer of a message. */
-export function unpackAnswers(
-  packed: PackedAnswers,
-  use: (id: number, answer: InferenceAnswer) => void,
-): void {
-  const { extras } = packed;
-  const parcel = new OpenParcel(packed);
-  let extra = 0;
-  for (let nth = 0; !parcel.isEmpty; nth++) {
-    const id = parcel.takeNumber();
-    const outcome = parcel.takeNumber() as Outcome;
-    const predictedNs = parcel.takeNumber();
-    const passedNs = parcel.takeNumber();
-    const batchSize = parcel.takeNumber();
-    const outputs = takeTensors(parcel);
-    const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
-    const error = rare === null ? '' : rare.error;
-    const { shapes, isOfInputs, isOverLimit, waitedFor } = rare ?? NOTHING_RARE;
-    use(id, {
-      outcome,
-      predictedNs,
-      passedNs,
-      batchSize,
-      outputs,
-      shapes,
-      error,
-      isOfInputs,
-      isOverLimit,
-      waitedFor,
-    });
-  }
-}
-
-const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined, isOverLimit: undefined, waitedFor: '' };

@@ -9,8 +9,8 @@ import { Worker } from '../../../core/worker.js';
 import { type DeviceMemory, hasOneLane } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape, WorkerModel } from '../../model.js';
-import { buffersOf, freeLarge } from '../../parcel.js';
 import { Signal } from '../../signal.js';
+import { buffersOf, freeLarge } from '../../transfer.js';
 import {
   type ExecEnd,
   ExecLine,

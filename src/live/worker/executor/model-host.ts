@@ -17,8 +17,8 @@ import type { ModelSignature } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
-import { areApart, buffersOf, freeLarge } from '../../parcel.js';
 import { Signal } from '../../signal.js';
+import { areApart, buffersOf, freeLarge } from '../../transfer.js';
 import type { InferLog, OperatorRecorder } from './operator-recorder.js';
 import {
   ExecLine,

@@ -6,7 +6,7 @@ import type { Worker } from '../../../core/worker.js';
 import type { DeviceMemory, SimulatedDeviceSpec } from '../../device.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature, WorkerModel } from '../../model.js';
-import { areApart } from '../../parcel.js';
+import { areApart } from '../../transfer.js';
 import type { Device, LiveAction } from './executor-loop.js';
 
 /** Time for stopping an INFER if the profile's times are not scaled: default of `cluster.abort` in simulations. */

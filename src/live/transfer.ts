@@ -1,0 +1,59 @@
+import { MessageChannel } from 'node:worker_threads';
+
+/** Size above which tensors are moved from thread to thread; smaller ones are copied. */
+export const LARGE_BYTES = 16 * 1024;
+
+/** True if requests of a batch get such tensors in buffers of their own, so that each can be moved alone. */
+export function areApart(tensors: readonly { readonly bytes: number }[], count: number): boolean {
+  return count > 1 && tensors.some(({ bytes }) => bytes > LARGE_BYTES);
+}
+
+/** Alignment of copies, so that any element type can be read in place. */
+const ALIGNMENT = 8;
+
+/** Copies of tensors in one buffer, which can be moved to another thread. */
+export function copied(tensors: readonly Uint8Array[]): Uint8Array<ArrayBuffer>[] {
+  let bytes = 0;
+  for (const { length } of tensors) bytes += aligned(length);
+  // Not empty: a buffer without bytes is taken for one that was moved.
+  const all = new Uint8Array(Math.max(bytes, ALIGNMENT));
+  let at = 0;
+  return tensors.map((tensor) => {
+    const copy = all.subarray(at, at + tensor.length);
+    copy.set(tensor);
+    at += aligned(tensor.length);
+    return copy;
+  });
+}
+
+function aligned(length: number): number {
+  return Math.ceil(length / ALIGNMENT) * ALIGNMENT;
+}
+
+/** Buffers to move to another thread, instead of copying them. They must be whole. */
+export function buffersOf(messages: readonly (readonly Uint8Array[])[]): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const parts of messages) {
+    // An empty buffer may have been moved before, which cannot be done twice.
+    for (const part of parts) if (part.byteLength > 0) buffers.add(part.buffer as ArrayBuffer);
+  }
+  return [...buffers];
+}
+
+/** A port without a receiver: buffers moved to it are freed at once. */
+const { port1: nowhere } = new MessageChannel();
+nowhere.close();
+
+/**
+ * Frees the buffers of large tensors or models now, without a turn of the event loop. Otherwise they stay until this
+ * thread's garbage is collected, which an idle thread never does. No view of these buffers may be used afterwards.
+ */
+export function freeLarge(tensors: readonly Uint8Array[]): void {
+  let buffers: Set<ArrayBuffer> | null = null;
+  for (let i = 0; i < tensors.length; i++) {
+    if (tensors[i].length <= LARGE_BYTES) continue;
+    buffers ??= new Set();
+    buffers.add(tensors[i].buffer as ArrayBuffer);
+  }
+  if (buffers !== null) nowhere.postMessage(null, [...buffers]);
+}
