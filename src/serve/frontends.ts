@@ -42,9 +42,7 @@ export async function openFrontends(
         for (const who of clients) logTurnedAway(events, 'requests', who);
       },
       ...(hung === undefined ? {} : { hung }),
-      ...(log.isLevelEnabled('debug')
-        ? { cutOff: (client, why) => log.debug({ transport, client }, `a client is cut off: ${why}`) }
-        : {}),
+      cutOff: (client, why) => log.debug({ transport, client }, `a client is cut off: ${why}`),
       died: (reason) =>
         events.say(
           'error',

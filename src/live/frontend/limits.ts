@@ -35,12 +35,6 @@ export const DEFAULT_CONNECTIONS = 10_000;
 /** More than honest clients of one address have under way: the requests of a second or so at a high rate. */
 export const DEFAULT_CLIENT_REQUESTS = 4096;
 
-const HEADERS_TIMEOUT_MS = 30_000;
-const REQUEST_TIMEOUT_MS = 300_000;
-const SEND_TIMEOUT_MS = 30_000;
-const IDLE_TIMEOUT_MS = 75_000;
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-
 export function defaultLimits(): Limits {
   return {
     maxBatch: 256,
@@ -49,11 +43,11 @@ export function defaultLimits(): Limits {
     maxInflightBytes: defaultInflightBytes(),
     maxConnections: DEFAULT_CONNECTIONS,
     maxClientRequests: DEFAULT_CLIENT_REQUESTS,
-    headersTimeoutMs: HEADERS_TIMEOUT_MS,
-    requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    sendTimeoutMs: SEND_TIMEOUT_MS,
-    idleTimeoutMs: IDLE_TIMEOUT_MS,
-    handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
+    headersTimeoutMs: 30_000,
+    requestTimeoutMs: 300_000,
+    sendTimeoutMs: 30_000,
+    idleTimeoutMs: 75_000,
+    handshakeTimeoutMs: 10_000,
   };
 }
 
@@ -96,32 +90,10 @@ export const MOST_TURNED_AWAY = 100;
 export const GRACE_MS = 10_000;
 
 /** Limits on what clients hold and have under way, over all frontends of the process. */
-interface BudgetLimits {
-  /** Bodies and answers in memory. */
-  readonly totalBytes: number;
-  /** Part of them for one address. */
-  readonly clientBytes: number;
-  readonly connectionBytes: number;
-  readonly connections: number;
-  /** Part of them from one address. */
-  readonly clientConnections: number;
-  /** Requests of one address that the service has not answered. */
-  readonly clientRequests: number;
-}
-
-export function budgetLimits(
-  options: Pick<Limits, 'maxInflightBytes' | 'maxBodyBytes' | 'maxConnections' | 'maxClientRequests'>,
-): BudgetLimits {
-  const { maxInflightBytes, maxBodyBytes, maxConnections, maxClientRequests } = options;
-  return {
-    totalBytes: maxInflightBytes,
-    clientBytes: Math.ceil(maxInflightBytes / 2),
-    connectionBytes: Math.max(Math.ceil(maxInflightBytes / 4), 2 * maxBodyBytes),
-    connections: maxConnections,
-    clientConnections: Math.ceil(maxConnections / 2),
-    clientRequests: maxClientRequests ?? Number.POSITIVE_INFINITY,
-  };
-}
+type SharedLimits = Pick<
+  Limits,
+  'maxInflightBytes' | 'maxBodyBytes' | 'maxConnections' | 'maxClientRequests'
+>;
 
 /** Memory up to which a connection may draw on the part that is kept free for small requests. */
 const SMALL_BYTES = 64 * KIB;
@@ -134,7 +106,7 @@ export class Budget {
   private readonly own: number;
 
   constructor(
-    readonly limits: BudgetLimits,
+    readonly limits: SharedLimits,
     { counters, slot }: BudgetSlot = { counters: newBudgetCounters(1), slot: 0 },
   ) {
     this.counters = new Int32Array(counters);
@@ -182,11 +154,10 @@ export class Account {
 
   /** A connection comes in; `leave` later. */
   enter(): void {
-    const { connections, clientConnections } = this.budget.limits;
-    this.count(CONNECTIONS, 1, clientConnections, connections, (ofClient) => {
-      const most = ofClient
-        ? `${clientConnections} connections from one address`
-        : `${connections} connections`;
+    const { maxConnections } = this.budget.limits;
+    const ofOne = Math.ceil(maxConnections / 2);
+    this.count(CONNECTIONS, 1, ofOne, maxConnections, (ofClient) => {
+      const most = ofClient ? `${ofOne} connections from one address` : `${maxConnections} connections`;
       return new ApiError('tooManyConnections', `this server takes at most ${most}: try again later`);
     });
   }
@@ -197,9 +168,10 @@ export class Account {
 
   /** So many requests go to the service; `answered` later, also for a client that has gone. */
   ask(requests: number): void {
-    const { clientRequests } = this.budget.limits;
-    this.count(REQUESTS, requests, clientRequests, Number.POSITIVE_INFINITY, () => {
-      const most = `requests from this address under way are at most ${clientRequests}`;
+    const { maxClientRequests } = this.budget.limits;
+    const limit = maxClientRequests ?? Number.POSITIVE_INFINITY;
+    this.count(REQUESTS, requests, limit, Number.POSITIVE_INFINITY, () => {
+      const most = `requests from this address under way are at most ${limit}`;
       return new ApiError('overBudget', `${most}: wait for answers, or try again later`);
     });
   }
@@ -215,13 +187,16 @@ export class Account {
 
   /** Takes so many KiB, or gives them back. */
   take(kib: number): void {
-    const { limits } = this.budget;
+    const { maxInflightBytes, maxBodyBytes } = this.budget.limits;
     const held = this.held + kib;
     if (kib < 0) this.budget.add(KIB_HELD, this.bucket, kib);
     else {
-      if (held * KIB > limits.connectionBytes) throw overBudget('this connection holds');
-      const share = (held * KIB <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE) / KIB;
-      this.count(KIB_HELD, kib, limits.clientBytes * share, limits.totalBytes * share, (ofClient) =>
+      // The largest body and its answer fit.
+      if (held * KIB > Math.max(maxInflightBytes / 4, 2 * maxBodyBytes))
+        throw overBudget('this connection holds');
+      const share = held * KIB <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE;
+      const limit = (maxInflightBytes * share) / KIB;
+      this.count(KIB_HELD, kib, limit / 2, limit, (ofClient) =>
         overBudget(ofClient ? 'requests from this address hold' : 'requests under way hold'),
       );
     }

@@ -12,7 +12,7 @@ import {
 import { tokensMatch } from '../wire/credentials.js';
 import { ApiError, ApiErrorCounts, asApiError, serverNotReady, shown } from './api-error.js';
 import type { FrontendEvents, FrontendSettings, TenantHeader } from './frontend.js';
-import { type Account, Budget, budgetLimits, type Limits, mostAnswerBytes } from './limits.js';
+import { type Account, Budget, type Limits, mostAnswerBytes } from './limits.js';
 
 /** State shared by all requests of one frontend. */
 export class Site {
@@ -32,7 +32,7 @@ export class Site {
     this.catalog = new Catalog(service, settings);
     this.apiErrors = new ApiErrorCounts(settings.apiErrors, transport);
     this.tenantOf = tenantFinder(settings.tenants);
-    this.budget = new Budget(budgetLimits(settings), settings.budget ?? undefined);
+    this.budget = new Budget(settings, settings.budget ?? undefined);
   }
 
   /** Lets a connection in until it closes. Throws an `ApiError` if there are as many as there may be. */

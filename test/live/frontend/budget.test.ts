@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { KIB, MIB } from '../../../src/base/units.js';
-import {
-  Budget,
-  budgetLimits,
-  clearBudgetSlot,
-  newBudgetCounters,
-} from '../../../src/live/frontend/limits.js';
+import { Budget, clearBudgetSlot, newBudgetCounters } from '../../../src/live/frontend/limits.js';
 
 const LIMITS = {
-  ...{ totalBytes: 16 * MIB, clientBytes: 8 * MIB, connectionBytes: 4 * MIB },
-  ...{ connections: 6, clientConnections: 3, clientRequests: 10 },
+  maxInflightBytes: 16 * MIB,
+  maxBodyBytes: 2 * MIB,
+  maxConnections: 6,
+  maxClientRequests: 10,
 };
 
 /** One for a single thread, and the KiB that it counts. */
@@ -49,11 +46,11 @@ describe('a budget', () => {
   });
 
   it('keeps a part for small requests, whatever large ones hold', () => {
-    const budget = new Budget({ ...LIMITS, clientBytes: LIMITS.totalBytes });
-    const large = Array.from({ length: 14 }, () => budget.open('1.1.1.1'));
+    const budget = new Budget(LIMITS);
+    const large = Array.from({ length: 14 }, (_, i) => budget.open(`1.1.1.${i % 2}`));
     for (const account of large) expect(hold(account, MIB)).toBe('');
     expect(hold(large[0], MIB)).not.toBe('');
-    const small = Array.from({ length: 32 }, () => budget.open('1.1.1.1'));
+    const small = Array.from({ length: 32 }, (_, i) => budget.open(`1.1.1.${i % 2}`));
     for (const account of small) expect(hold(account, 64 * KIB)).toBe('');
     expect(hold(budget.open('1.1.1.1'), 64 * KIB)).not.toBe('');
     expect(hold(budget.open('2.2.2.2'), 1)).not.toBe('');
@@ -127,8 +124,7 @@ describe('a budget', () => {
   });
 
   it('limits no requests where that is off', () => {
-    const options = { maxInflightBytes: MIB, maxBodyBytes: MIB, maxConnections: 1, maxClientRequests: null };
-    const account = new Budget(budgetLimits(options)).open('1.1.1.1');
+    const account = new Budget({ ...LIMITS, maxClientRequests: null }).open('1.1.1.1');
     expect(refused(() => account.ask(1_000_000))).toBe('');
   });
 
@@ -155,8 +151,8 @@ describe('a budget', () => {
   });
 
   it('lets one connection hold the largest body and its answer', () => {
-    const options = { maxInflightBytes: 64 * MIB, maxBodyBytes: 64 * MIB };
-    const limits = budgetLimits({ ...options, maxConnections: 1, maxClientRequests: 1 });
-    expect(limits.connectionBytes).toBe(128 * MIB);
+    const account = new Budget({ ...LIMITS, maxBodyBytes: 3 * MIB }).open('1.1.1.1');
+    expect(hold(account, 6 * MIB)).toBe('');
+    expect(hold(account, 1)).toMatch(/^this connection holds /);
   });
 });

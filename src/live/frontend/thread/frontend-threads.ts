@@ -1,33 +1,23 @@
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
+import { NS_PER_S } from '../../../base/units.js';
 import type { Time, Timer } from '../../../base/world/time.js';
+import { Backoff } from '../../backoff.js';
 import { beat, newPulse, PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
+import { within } from '../../within.js';
 import { REAL_WORLD } from '../../world/real-world.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../limits.js';
-import { type FrontendThreadData, ThreadRequests, type ToHost, type Transport } from './remote-service.js';
+import { type FrontendThreadData, ThreadRequests, type Transport } from './remote-service.js';
 
-interface FrontendHostOptions {
+interface FrontendThreadsOptions {
   /** Default: the real one. */
   readonly world?: Pick<World, 'time' | 'threads' | 'crowding'>;
   readonly transport: Transport;
-  /** Options of the thread's frontend: plain data. */
-  readonly frontend: FrontendOptions & { readonly budget: BudgetSlot };
-  /** The thread ended by itself, with all requests of its clients; another takes its place. */
-  readonly died: (reason: string) => void;
-  /** A client was cut off because it is too slow. Absent: it is not said. */
-  readonly cutOff?: FrontendEvents['cutOff'];
-  /** Connections were turned away. Absent: it is not said. */
-  readonly turnedAway?: (clients: readonly string[]) => void;
-  /** The thread hangs, with its port and all requests of its clients; no other takes its place. */
-  readonly hung?: (what: string) => void;
-}
-
-interface FrontendThreadsOptions extends Omit<FrontendHostOptions, 'frontend'> {
   /** Options of each thread's frontend: plain data. */
   readonly frontend: FrontendOptions;
   /** Above 1 they share the port. */
@@ -35,6 +25,14 @@ interface FrontendThreadsOptions extends Omit<FrontendHostOptions, 'frontend'> {
   /** Where the threads count memory: as many as there are threads, beginning at `firstSlot`. */
   readonly counters: SharedArrayBuffer;
   readonly firstSlot: number;
+  /** A thread ended by itself, with all requests of its clients; another takes its place. */
+  readonly died: (reason: string) => void;
+  /** A client was cut off because it is too slow. */
+  readonly cutOff: FrontendEvents['cutOff'];
+  /** Connections were turned away. */
+  readonly turnedAway: (clients: readonly string[]) => void;
+  /** A thread hangs, with its port and all requests of its clients; no other takes its place. */
+  readonly hung?: (what: string) => void;
 }
 
 /** A transport in threads of its own. */
@@ -44,7 +42,7 @@ interface FrontendThreads extends Frontend {
 
 /** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 1_000;
 /** Heap of a frontend thread; bodies and answers lie outside it. */
 const HEAP_MB = 512;
 /**
@@ -53,7 +51,7 @@ const HEAP_MB = 512;
  */
 const YOUNG_HEAP_MB = 48;
 /** Time for a thread to close its frontend, which gives up on its clients earlier. */
-const CLOSE_MS = 15_000;
+const CLOSE_NS = 15 * NS_PER_S;
 
 /**
  * Opens a transport in threads of its own, next to that of the service. Throws what the frontend throws, and `E_USAGE`
@@ -63,12 +61,9 @@ export async function openFrontendThreads(
   service: WatchedService,
   options: FrontendThreadsOptions,
 ): Promise<FrontendThreads> {
-  const { threads, counters, firstSlot, frontend } = options;
+  const { threads, frontend } = options;
   checkThreads(threads);
-  const hosts = Array.from({ length: threads }, (_, i) => {
-    const own = { ...frontend, budget: { counters, slot: firstSlot + i }, sharesPort: threads > 1 };
-    return new FrontendHost(service, { ...options, frontend: own });
-  });
+  const hosts = Array.from({ length: threads }, (_, i) => new FrontendHost(service, options, i));
   const close = async (graceful: boolean) => {
     await Promise.all(hosts.map((host) => host.close(graceful)));
   };
@@ -110,7 +105,7 @@ class FrontendHost {
   /** Null: none at present. */
   thread: ThreadHandle | null = null;
   private requests: ThreadRequests | null = null;
-  private pauseMs = FIRST_PAUSE_MS;
+  private readonly pauses = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   private pause: Timer | null = null;
   private isClosing = false;
   /** The certificate of now, if it is not the first one. */
@@ -121,12 +116,15 @@ class FrontendHost {
   private readonly pulse = newPulse();
   private readonly endPulse: () => void;
   private readonly world: Pick<World, 'time' | 'threads' | 'crowding'>;
+  private readonly budget: BudgetSlot;
 
   constructor(
     private readonly service: WatchedService,
-    private readonly options: FrontendHostOptions,
+    private readonly options: FrontendThreadsOptions,
+    index: number,
   ) {
     this.world = options.world ?? REAL_WORLD;
+    this.budget = { counters: options.counters, slot: options.firstSlot + index };
     this.endPulse = beat(this.pulse, this.world.time);
     this.unwatch = service.watch(() => this.requests?.post({ kind: 'state', state: service.state }));
   }
@@ -146,10 +144,8 @@ class FrontendHost {
       const end = new Promise<void>((resolve) => {
         this.closed = resolve;
       });
-      const giveUp = this.world.time.after(CLOSE_MS, () => this.closed());
       this.requests?.post({ kind: 'close', graceful });
-      await end;
-      giveUp.cancel();
+      await within(this.world.time, end, CLOSE_NS);
       await thread.terminate();
     }
     this.unwatch();
@@ -173,14 +169,13 @@ class FrontendHost {
       transport: options.transport,
       options: {
         ...options.frontend,
-        port: this.port,
+        ...{ port: this.port, budget: this.budget, sharesPort: options.threads > 1 },
         ...(this.renewed === null ? {} : { tls: this.renewed }),
       },
       originNs: originOf(service, this.world.time),
       state: service.state,
       pulse: pulse.buffer,
       servicePulse: this.pulse,
-      namesClients: options.cutOff !== undefined,
     };
     const thread = threads.start(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
       workerData,
@@ -192,17 +187,17 @@ class FrontendHost {
     let reason = '';
     this.requests = new ThreadRequests(service, thread, (message) => {
       if (message.kind === 'closed') this.closed();
-      else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
-      else if (message.kind === 'turnedAway') options.turnedAway?.(message.clients);
+      else if (message.kind === 'cutOff') options.cutOff(message.client, message.why);
+      else if (message.kind === 'turnedAway') options.turnedAway(message.clients);
       else if (message.kind === 'listening') {
         isListening = true;
         this.port = message.port;
-        this.pauseMs = FIRST_PAUSE_MS;
         listening();
       } else {
         this.drop();
         void thread.terminate();
-        failed(failureOf(message));
+        const { code, message: why } = message;
+        failed(code === null ? new Error(why) : new EscapementError(code, why));
       }
     });
     thread.on('error', (error) => {
@@ -212,7 +207,7 @@ class FrontendHost {
       pulse.stop();
       if (this.thread !== thread) return;
       this.drop();
-      clearBudgetSlot(options.frontend.budget);
+      clearBudgetSlot(this.budget);
       const why = reason || `it ended with status ${status}`;
       if (this.isClosing) this.closed();
       else if (isListening) this.replace(why);
@@ -222,14 +217,12 @@ class FrontendHost {
 
   private replace(reason: string): void {
     this.options.died(reason);
-    this.pause = this.world.time.after(this.pauseMs, () => {
-      this.pause = null;
+    this.pause = this.world.time.after(this.pauses.delayMs(this.service.nowNs()), () =>
       this.launch(
         () => {},
         ({ message }) => this.replace(message),
-      );
-    });
-    this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+      ),
+    );
   }
 
   /** The thread is used no more. */
@@ -243,8 +236,4 @@ class FrontendHost {
 function originOf(service: WatchedService, time: Time): number {
   const nowNs = service.nowNs();
   return time.monotonicNs() - nowNs;
-}
-
-function failureOf({ code, message }: Extract<ToHost, { readonly kind: 'failed' }>): Error {
-  return code === null ? new Error(message) : new EscapementError(code, message);
 }

@@ -29,8 +29,6 @@ export interface FrontendThreadData {
   readonly pulse: PulseBuffer;
   /** Pulse of the service's thread. */
   readonly servicePulse: PulseBuffer;
-  /** It says which clients it cuts off. */
-  readonly namesClients: boolean;
 }
 
 /** A tensor on its way to another thread: a small one as a text with a character per byte, which crosses faster than a buffer. */

@@ -23,7 +23,7 @@ export type OpenTransport = (
 export async function runFrontend(
   world: Pick<World, 'time' | 'crowding'>,
   port: ThreadPort,
-  { options, originNs, state, pulse, servicePulse, namesClients }: FrontendThreadData,
+  { options, originNs, state, pulse, servicePulse }: FrontendThreadData,
   open: OpenTransport,
 ): Promise<void> {
   const { time } = world;
@@ -34,9 +34,7 @@ export async function runFrontend(
   const post = (message: ToHost) => port.postMessage(message);
   const turnedAway = new Set<string>();
   const events: FrontendEvents = {
-    cutOff: (client, why) => {
-      if (namesClients) post({ kind: 'cutOff', client, why });
-    },
+    cutOff: (client, why) => post({ kind: 'cutOff', client, why }),
     turnedAway: (client) => {
       if (turnedAway.size === 0) time.after(GATHER_MS, postTurnedAway).unref();
       if (turnedAway.size < MOST_NAMED) turnedAway.add(client);
