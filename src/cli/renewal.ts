@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { WatchedFiles } from '../base/files/watched-files.js';
-import { checkTls } from '../live/frontend/frontend.js';
 import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificates.js';
-import type { ServerTls } from '../live/wire/credentials.js';
+import { checkIdentity, type ServerTls } from '../live/wire/credentials.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -21,7 +20,7 @@ export function renewIdentity(
   apply: (tls: ServerTls) => void,
 ): void {
   renew('server', { cert: 'tls-cert', key: 'tls-key' }, args, tls, reports, (identity) => {
-    checkTls(identity);
+    checkIdentity(identity, 'the certificate and key of the server');
     apply(identity);
   });
 }

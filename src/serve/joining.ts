@@ -3,14 +3,12 @@ import type { Clock } from '../base/clock/clock.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { Registration } from '../live/controller/fleet-worker.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
-import {
-  openRegistration,
-  type RegistrationEndpoint,
-} from '../live/controller/registration/registration-endpoint.js';
+import { openRegistration } from '../live/controller/registration/registration-endpoint.js';
 import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/registrations.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { registerJoining } from '../live/observe/telemetry/controller-metrics.js';
 import type { ServerTls } from '../live/wire/credentials.js';
+import type { ServedPort } from '../live/wire/listener.js';
 import type { World } from '../live/world/world.js';
 
 /** Options for workers that register themselves. */
@@ -35,7 +33,7 @@ export class Joining {
   private constructor(
     options: JoiningOptions,
     private readonly registrations: Registrations,
-    private readonly endpoint: RegistrationEndpoint,
+    private readonly endpoint: ServedPort,
   ) {
     this.maxGpus = options.maxGpus;
   }

@@ -18,12 +18,13 @@ import {
 } from '../live/observe/telemetry/controller-metrics.js';
 import { ModelLabels } from '../live/observe/telemetry/labels.js';
 import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';
-import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
+import { startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { json, type Route, recordingRoutes } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { ModelEntry, ServiceState } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
+import type { ServedPort } from '../live/wire/listener.js';
 import { type Assembly, type LiveCluster, startCluster } from './cluster.js';
 import { clusterModels } from './cluster-models.js';
 import { ALL_MODELS } from './deployment-options.js';
@@ -67,7 +68,7 @@ export class Server {
   /** Resolves when the models configured for the start are loaded; rejects if that fails the server. */
   started: Promise<void> = Promise.resolve();
   grpc: Frontend | null = null;
-  metrics: MetricsServer | null = null;
+  metrics: ServedPort | null = null;
   private closing: Promise<void> | null = null;
   private readonly registry: Registry;
   readonly certificates: CertificateGauges;
@@ -226,7 +227,7 @@ export class Server {
     if (slow !== null) log.warn(slow);
   }
 
-  private serveMetrics(port: number): Promise<MetricsServer> {
+  private serveMetrics(port: number): Promise<ServedPort> {
     const { options, registry } = this;
     const waiting = options.ui === true ? waitingPageRoutes(NO_WORKERS_YET) : [];
     return startMetricsServer({

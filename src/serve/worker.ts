@@ -4,8 +4,9 @@ import { kindOfWorker } from '../live/gpu-kind.js';
 import { EventLog } from '../live/observe/event-log.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';
-import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
+import { startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import type { ClientTls, ServerTls } from '../live/wire/credentials.js';
+import type { ServedPort } from '../live/wire/listener.js';
 import { Registrars } from '../live/worker/endpoint/registrar.js';
 import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
@@ -48,7 +49,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const gpuLost = (gpu: number, reason: string) =>
     events.say('warn', { gpu }, `GPU ${gpu} is lost: ${reason}`, `GPU ${gpu}`);
   const machine = await startMachine({ ...options.machine, world, gpuLost });
-  let metrics: MetricsServer | null = null;
+  let metrics: ServedPort | null = null;
   try {
     // Process metrics cost time: without a port they are left out.
     const registry = metricsPort === null ? new Registry() : createRegistry();

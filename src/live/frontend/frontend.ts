@@ -1,9 +1,8 @@
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
-import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
 import type { Tenant } from '../../core/tenants.js';
 import { formatAddress } from '../wire/address.js';
-import type { ServerTls } from '../wire/credentials.js';
+import { checkIdentity, type ServerTls } from '../wire/credentials.js';
 import type { PriorityClass } from './inference.js';
 import { type BudgetSlot, defaultLimits, type Limits } from './limits.js';
 
@@ -68,7 +67,7 @@ export const UNHEARD: FrontendEvents = { cutOff: () => {}, turnedAway: () => {} 
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
 export function settle(options: FrontendOptions): FrontendSettings {
   const { tls = null } = options;
-  checkTls(tls);
+  if (tls !== null) checkIdentity(tls, 'the certificate and key of the server');
   const defaults = {
     ...defaultLimits(),
     host: '127.0.0.1',
@@ -81,24 +80,6 @@ export function settle(options: FrontendOptions): FrontendSettings {
     sharesPort: false,
   };
   return { ...defaults, ...options, tls };
-}
-
-/** Gives connections that come later another certificate. */
-export function renewTls(server: Server, tls: ServerTls): void {
-  if (server instanceof TlsServer) server.setSecureContext(tls);
-}
-
-/** Throws `E_TLS` if certificate and key cannot be used. */
-export function checkTls(tls: FrontendSettings['tls']): void {
-  try {
-    if (tls !== null) createSecureContext(tls);
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw new EscapementError(
-      'E_TLS',
-      `the certificate and key of the server cannot be used: ${reason}; give PEM files`,
-    );
-  }
 }
 
 /** Begins to listen; resolves to the port. Throws `E_LISTEN`. */

@@ -16,6 +16,7 @@ import {
 import { ReflectionService } from '@grpc/reflection';
 import { service as HEALTH } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
+import { renewTls } from '../wire/listener.js';
 import { ApiError, asApiError } from './api-error.js';
 import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
 import { GrpcInfer } from './grpc/infer.js';
@@ -30,8 +31,8 @@ const OPEN_METHODS =
 const INFER_METHODS = /\/Model(?:Stream)?Infer$/;
 /** Calls of one connection at a time. */
 const MOST_STREAMS = 128;
-/** Interval at which slow clients and the server's health are checked. */
-const LOOK_MS = 250;
+/** Interval at which slow clients, incomplete messages and the server's health are checked. */
+const LOOK_MS = 100;
 
 // The library writes to stderr what it also returns.
 setLogVerbosity(logVerbosity.NONE);
@@ -55,7 +56,7 @@ export async function openGrpcFrontend(
   return {
     port,
     close: (graceful) => frontend.close(graceful),
-    renew: (tls) => frontend.connections.renew(tls),
+    renew: (tls) => renewTls(frontend.connections.listener, tls),
   };
 }
 
@@ -179,8 +180,7 @@ class GrpcFrontend {
   private admit(method: Method, call: ServerInterceptingCallInterface, metadata: Metadata): Rpc {
     const isPublic = OPEN_METHODS.test(method.path);
     if (!isPublic) checkToken(this.site.settings.token, metadata.get('authorization')[0]?.toString());
-    const { remoteAddress, remotePort } = call.getConnectionInfo();
-    const connection = this.connections.at(remoteAddress, remotePort);
+    const connection = this.connections.at(call.getConnectionInfo());
     if (connection === undefined) throw new ApiError('cancelled', 'the client has gone');
     const rpc = new Rpc(call, connection, metadata, this.site.service.nowNs(), { ...method, isPublic });
     this.open.add(rpc);
@@ -195,6 +195,7 @@ class GrpcFrontend {
 
   private look(): void {
     this.showHealth();
+    this.connections.look();
     const nowMs = performance.now();
     for (const rpc of this.open) {
       const why = rpc.cutOff(nowMs);

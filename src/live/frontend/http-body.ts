@@ -208,12 +208,31 @@ export class Codec {
 
   constructor(private readonly maxJsonBytes: number) {}
 
-  /** Runs a job; its tensors move to the other thread. Rejects with an `ApiError`. */
-  async run<Name extends keyof CodecJobs>(
-    name: Name,
-    task: Parameters<CodecJobs[Name]>[0],
-    tensors: readonly Uint8Array[],
-  ): Promise<ReturnType<CodecJobs[Name]>> {
+  /** Rejects with an `ApiError`. The body moves to the other thread. */
+  decode({ limits, model, ...task }: DecodeTask): Promise<Inference> {
+    const { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes } = limits;
+    const plain = { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes };
+    // Labels may be many, and reading needs none.
+    return this.run('decode', { ...task, limits: plain, model: { ...model, labels: null } }, [task.body]);
+  }
+
+  /** Rejects with an `ApiError`. Tensors that are part of a larger buffer are copied: others may be in it. */
+  encode({ answer, compression }: EncodeTask): Promise<Uint8Array> {
+    const own = (tensor: Uint8Array) =>
+      tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
+    const outputs = answer.outputs.map((output) => ({
+      ...output,
+      parts: output.binary ? [] : output.parts.map(own),
+    }));
+    const moved = outputs.flatMap(({ parts }) => parts);
+    return this.run('encode', { answer: { ...answer, outputs }, compression }, moved);
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.destroy();
+  }
+
+  private async run<T>(name: string, task: unknown, tensors: readonly Uint8Array[]): Promise<T> {
     this.pool ??= new Piscina({
       filename: compiledNextTo(import.meta.url, 'codec-thread.cjs').href,
       minThreads: 0,
@@ -228,7 +247,7 @@ export class Codec {
     if (this.pool.queueSize >= MOST_CODEC_QUEUE)
       throw new ApiError('tooBusy', 'too many large bodies wait to be decoded: try again later');
     const signal = AbortSignal.timeout(CODEC_TIMEOUT_MS);
-    let result: CodecResult<ReturnType<CodecJobs[Name]>>;
+    let result: CodecResult<T>;
     try {
       result = await this.pool.run(task, { name, signal, transferList: ownBuffers(tensors) });
     } catch (error) {
@@ -236,25 +255,13 @@ export class Codec {
       const why = signal.aborted ? `takes more than ${CODEC_TIMEOUT_MS / 1000} s` : (error as Error).message;
       throw new ApiError('tooLarge', `decoding or encoding this is given up: ${why}`);
     }
-    if ('apiError' in result) throw new ApiError(result.apiError.kind, result.apiError.message);
-    return result.value;
-  }
-
-  async close(): Promise<void> {
-    await this.pool?.destroy();
+    if ('value' in result) return result.value;
+    throw new ApiError(result.kind, result.message);
   }
 }
 
 /** Errors lose their class on the way between threads. */
-type CodecResult<T> =
-  | { readonly value: T }
-  | { readonly apiError: { readonly kind: ApiErrorKind; readonly message: string } };
-
-/** Inputs and results of the jobs. */
-interface CodecJobs {
-  readonly decode: typeof decodeBody;
-  readonly encode: typeof encodeAnswer;
-}
+type CodecResult<T> = { readonly value: T } | { readonly kind: ApiErrorKind; readonly message: string };
 
 if (Piscina.isWorkerThread) passOnWarnings('codec');
 
@@ -269,7 +276,7 @@ function job<Task, T>(act: (task: Task) => T, tensorsOf: (value: T) => readonly 
       return move({ [transferableSymbol]: ownBuffers(tensorsOf(value)), [valueSymbol]: { value } });
     } catch (error) {
       const { kind, message } = asApiError(error);
-      return { apiError: { kind, message } } satisfies CodecResult<T>;
+      return { kind, message } satisfies CodecResult<T>;
     }
   };
 }

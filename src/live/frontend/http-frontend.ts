@@ -4,21 +4,20 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { KIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceService } from '../service.js';
+import { renewTls } from '../wire/listener.js';
 import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
-import { type Answer, answerOf, Call, expectedBytes, mostBytes } from './call.js';
+import { answerOf, Call, expectedBytes, mostBytes } from './call.js';
 import {
   type Frontend,
   type FrontendOptions,
   type FrontendSettings,
   listen,
-  renewTls,
   settle,
   UNHEARD,
 } from './frontend.js';
 import {
   acceptedEncoding,
   answerJson,
-  type Compression,
   contentEncoding,
   type DecodeTask,
   decodeBody,
@@ -244,17 +243,20 @@ function options(exchange: HttpExchange, method: 'GET' | 'POST' | undefined): vo
   exchange.sendNothing(204, headers);
 }
 
-function live(exchange: HttpExchange): object | undefined {
-  const { notReady, hangs = false } = exchange.site.service.state;
-  if (!hangs) return { live: true };
-  return exchange.sendJson(503, JSON.stringify({ live: false, error: notReady })) as undefined;
+/** `problem`: why the server is not what is asked; null: it is. */
+function health(exchange: HttpExchange, asked: 'live' | 'ready', problem: string | null): void {
+  const answer = problem === null ? { [asked]: true } : { [asked]: false, error: problem };
+  exchange.sendJson(problem === null ? 200 : 503, JSON.stringify(answer));
 }
 
-function ready(exchange: HttpExchange): object | undefined {
+function live(exchange: HttpExchange): void {
+  const { notReady, hangs = false } = exchange.site.service.state;
+  health(exchange, 'live', hangs ? notReady : null);
+}
+
+function ready(exchange: HttpExchange): void {
   const { notReady } = exchange.site.service.state;
-  if (notReady === null) return { ready: true };
-  const text = JSON.stringify({ ready: false, error: serverNotReady(notReady) });
-  return exchange.sendJson(503, text) as undefined;
+  health(exchange, 'ready', notReady === null ? null : serverNotReady(notReady));
 }
 
 async function repositoryIndex(exchange: HttpExchange): Promise<object> {
@@ -327,7 +329,7 @@ function infer(exchange: HttpExchange, name: string, version: string): void {
     const jsonHeader = header['inference-header-content-length'] as string | undefined;
     const task = { body, compression, jsonHeader, model, limits: settings };
     const submit = (asked: Inference) => ask(exchange, entry.index, model, asked);
-    return isSmall(task) ? submit(decodeBody(task)) : decodeApart(exchange, task).then(submit);
+    return isSmall(task) ? submit(decodeBody(task)) : site.codec.decode(task).then(submit);
   });
 }
 
@@ -351,15 +353,6 @@ function isSmall({ body, compression, jsonHeader, limits }: DecodeTask): boolean
   return compression === null && (jsonBytes <= INLINE_BYTES || jsonBytes > limits.maxJsonBytes);
 }
 
-/** Decodes in a codec thread, for which plain data alone is taken along. */
-function decodeApart({ site }: HttpExchange, task: DecodeTask): Promise<Inference> {
-  const { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes } = site.settings;
-  const limits = { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes };
-  // Labels may be many, and reading needs none.
-  const model = { ...task.model, labels: null };
-  return site.codec.run('decode', { ...task, model, limits }, [task.body]);
-}
-
 /** Sends the answer to a call, or a promise of that. Throws an `ApiError`, or rejects with it. */
 function sendAnswer(exchange: HttpExchange, call: Call, model: ServedModel, heldBytes: number): unknown {
   const answer = answerOf(call, model);
@@ -375,17 +368,6 @@ function sendAnswer(exchange: HttpExchange, call: Call, model: ServedModel, held
   const compression = isLong ? acceptedEncoding(exchange.header) : null;
   const finish = (json: string | Uint8Array) => exchange.sendInference(json, tensors, compression);
   const isInline = jsonBytes <= INLINE_BYTES && compression === null;
-  return isInline ? finish(answerJson(answer)) : encodeApart(exchange, answer, compression).then(finish);
-}
-
-/** Encodes in a codec thread. Tensors that are part of a larger buffer are copied: others may be in it. */
-function encodeApart({ site }: HttpExchange, answer: Answer, compression: Compression | null) {
-  const own = (tensor: Uint8Array) =>
-    tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
-  const outputs = answer.outputs.map((output) => ({
-    ...output,
-    parts: output.binary ? [] : output.parts.map(own),
-  }));
-  const moved = outputs.flatMap(({ parts }) => parts);
-  return site.codec.run('encode', { answer: { ...answer, outputs }, compression }, moved);
+  if (isInline) return finish(answerJson(answer));
+  return exchange.site.codec.encode({ answer, compression }).then(finish);
 }

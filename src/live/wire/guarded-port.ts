@@ -23,7 +23,7 @@ export class GuardedPort {
 
   /** `mostConnections`: limit on concurrent ones. `overfilled`: called with the client of one closed for that. */
   constructor(
-    private readonly server: Server,
+    protected readonly server: Server,
     private readonly mostConnections: number,
     private readonly overfilled: (client: string) => void = () => {},
   ) {
@@ -120,7 +120,9 @@ export class GuardedPort {
   }
 }
 
+type Peer = Partial<Pick<Socket, 'remoteAddress' | 'remotePort'>>;
+
 /** Remote end of a connection, in gRPC's notation. */
-export function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+export function peerOf({ remoteAddress, remotePort }: Peer): string {
   return `${remoteAddress}:${remotePort}`;
 }

@@ -1,5 +1,6 @@
-import type { Metadata, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
-import type { ClientTls, ServerTls } from './credentials.js';
+import type { Metadata } from '@grpc/grpc-js';
+import type { ClientTls } from './credentials.js';
+import type { GuardedServer, StreamServerOptions } from './guarded-server.js';
 
 /** A stream opened to a peer, as its caller sees it: the subset of grpc-js's ClientDuplexStream in use. */
 interface DialedStream<Sent> {
@@ -52,33 +53,11 @@ export interface Dialed<Sent> {
   hangUp(): void;
 }
 
-export interface StreamServerOptions {
-  /** Absent: no encryption. */
-  readonly tls?: ServerTls | undefined;
-  /** Owner of the port, for people, e.g. "the worker". */
-  readonly whose: string;
-  readonly maxMessageBytes: number;
-  readonly mostConnections: number;
-}
-
-/** A port for long-lived streams of peers: the real one is `GuardedServer`. */
-export interface StreamServer {
-  addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void;
-  /** Resolves with the port. Throws `E_LISTEN`. */
-  listen(host: string, port: number): Promise<number>;
-  /** Marks the connection from `peer` as authenticated. */
-  prove(peer: string): void;
-  /** Makes it authenticate again. */
-  doubt(peer: string): void;
-  /** Bytes received on the connection from `peer`. */
-  bytesFrom(peer: string): number;
-  /** Renews the certificate for later connections, if it encrypts at all. */
-  renew(tls: ServerTls): void;
-  /** Takes no more connections. */
-  stopListening(): void;
-  /** Waits briefly for streams to end, then cuts all connections. */
-  close(): Promise<void>;
-}
+/** A port for long-lived streams of peers. */
+export type StreamServer = Pick<
+  GuardedServer,
+  'addService' | 'listen' | 'prove' | 'doubt' | 'bytesFrom' | 'renew' | 'stopListening' | 'close'
+>;
 
 /** Connections between processes of a cluster: the real one is gRPC. */
 export interface Network {

@@ -5,6 +5,7 @@ import { checkAddress, formatAddress } from '../../wire/address.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { type Numbered, Numbering } from '../../wire/framing.js';
 import { accessFromHeaders, type CallError, callErrorOf } from '../../wire/hello.js';
+import type { ServedPort } from '../../wire/listener.js';
 import type { AcceptedStream, Network } from '../../wire/network.js';
 import {
   MAX_REGISTRATION_BYTES,
@@ -31,13 +32,6 @@ interface RegistrationEndpointOptions {
   readonly network?: Network;
 }
 
-export interface RegistrationEndpoint {
-  readonly port: number;
-  close(): Promise<void>;
-  /** Renews the certificate for later connections, if it encrypts at all. */
-  renew(tls: ServerTls): void;
-}
-
 type WorkerCall = AcceptedStream<Numbered<WireLease>>;
 
 /** Concurrent connections: one per worker. */
@@ -51,7 +45,7 @@ const MOST_SILENT_S = 5;
 export async function openRegistration(
   registrations: Registrations,
   { host, port, token = '', tls, time = REAL_TIME, network = REAL_NETWORK }: RegistrationEndpointOptions,
-): Promise<RegistrationEndpoint> {
+): Promise<ServedPort> {
   const server = network.server({
     tls,
     whose: 'the controller',

@@ -1,5 +1,4 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import type { Server, Socket } from 'node:net';
 import {
   type handleUnaryCall,
   Metadata,
@@ -9,10 +8,10 @@ import {
 import { msUntil } from '../../../base/clock/wall-clock.js';
 import { KIB, NS_PER_MS } from '../../../base/units.js';
 import { SHUTTING_DOWN } from '../../service.js';
-import type { ServerTls } from '../../wire/credentials.js';
+import { peerOf } from '../../wire/guarded-port.js';
+import { grpcListener, onAccepted } from '../../wire/listener.js';
 import { API_ERRORS, ApiError, asApiError } from '../api-error.js';
 import type { Call } from '../call.js';
-import { renewTls } from '../frontend.js';
 import { type Account, type Held, MOST_CONTROL_BYTES, MOST_HEADER_BYTES } from '../limits.js';
 import { type Site, traceOf } from '../site.js';
 
@@ -176,9 +175,6 @@ export function statusOf({ kind, message, predictedMs }: ApiError): StatusObject
   return { code: API_ERRORS[kind].grpc, details, metadata };
 }
 
-/** Interval at which the memory of incomplete messages is counted. */
-const LOOK_MS = 100;
-
 /** Upper bound on what HTTP/2 adds to a message: frames, headers and window updates, in bytes. */
 function overheadOf(bytes: number): number {
   return KIB + bytes / 128;
@@ -248,29 +244,15 @@ export class Connections {
     private readonly site: Site,
     accepted: (socket: Socket) => void,
   ) {
-    const { tls, handshakeTimeoutMs: handshakeTimeout } = site.settings;
-    this.listener =
-      tls === null
-        ? createServer({ noDelay: true })
-        : createTlsServer({ ...tls, handshakeTimeout, noDelay: true, ALPNProtocols: ['h2'] });
+    const { tls, handshakeTimeoutMs } = site.settings;
+    this.listener = grpcListener(tls, { handshakeTimeout: handshakeTimeoutMs });
     this.listener.on('connection', (socket: Socket) => this.admit(socket));
-    this.listener.on(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
-      if (socket.destroyed) return;
-      socket.on('error', () => {});
-      accepted(socket);
-    });
-    this.listener.on('tlsClientError', (_, socket: Socket) => socket.destroy());
-    const timer = setInterval(() => this.look(), LOOK_MS).unref();
-    this.listener.on('close', () => clearInterval(timer));
+    onAccepted(this.listener, accepted);
   }
 
   /** The connection of a client; undefined: it has gone. */
-  at(address: string | undefined, port: number | undefined): Connection | undefined {
-    return this.open.get(`${address}:${port}`);
-  }
-
-  renew(tls: ServerTls): void {
-    renewTls(this.listener, tls);
+  at(peer: Parameters<typeof peerOf>[0]): Connection | undefined {
+    return this.open.get(peerOf(peer));
   }
 
   closeAll(): void {
@@ -280,7 +262,7 @@ export class Connections {
   /** Closes a connection beyond a limit. */
   private admit(socket: Socket): void {
     socket.on('error', () => {});
-    const key = `${socket.remoteAddress}:${socket.remotePort}`;
+    const key = peerOf(socket);
     try {
       const connection = new Connection(socket, this.site.admit(socket));
       this.open.set(key, connection);
@@ -293,8 +275,8 @@ export class Connections {
     }
   }
 
-  /** Closes connections whose incomplete messages take too much memory. */
-  private look(): void {
+  /** Closes connections whose incomplete messages take too much memory. Call now and then. */
+  look(): void {
     for (const connection of this.open.values()) {
       try {
         connection.hold();

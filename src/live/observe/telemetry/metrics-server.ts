@@ -4,9 +4,10 @@ import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { EscapementError } from '../../../base/errors.js';
 import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
-import { checkTls, renewTls } from '../../frontend/frontend.js';
 import { checkToken } from '../../frontend/site.js';
+import { checkIdentity, type ServerTls } from '../../wire/credentials.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
+import { renewTls, type ServedPort } from '../../wire/listener.js';
 import { json, type Reply, type Route, text } from './route.js';
 
 /** Limit on connections: scrapes come a few times a minute, and no monitoring system needs more. */
@@ -24,23 +25,16 @@ interface MetricsServerOptions {
   /** Token required for everything except `/healthz` and public routes; null or absent: none. */
   readonly token?: string | null;
   /** Null or absent: no encryption. */
-  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | null;
+  readonly tls?: ServerTls | null;
   /** Called with the client, e.g. `10.0.0.5`, of a connection closed because there were too many. */
   readonly overfilled?: (client: string) => void;
-}
-
-export interface MetricsServer {
-  readonly port: number;
-  close(): Promise<void>;
-  /** Renews the certificate for later connections, if it encrypts at all. */
-  renew(tls: NonNullable<MetricsServerOptions['tls']>): void;
 }
 
 /**
  * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, and further routes. Token and TLS are
  * those of the process's other ports; health needs no token there either. Throws `E_LISTEN`.
  */
-export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+export async function startMetricsServer(options: MetricsServerOptions): Promise<ServedPort> {
   const own = ownRoutes(options);
   const answering = new WeakSet<Socket>();
   const respond = (request: IncomingMessage, response: ServerResponse) => {
@@ -59,15 +53,19 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       answering.delete(socket);
       port.doubt(peer);
     });
-    // A metric that cannot be computed must not stop the process.
     answer(request, response, {
       routes: [...own, ...(options.routes?.() ?? [])],
       token: options.token ?? null,
       admitted: () => port.prove(peer),
-    }).catch((error: Error) => send(response, json(500, { error: error.message })));
+    }).catch((error: Error) => {
+      // A metric that cannot be computed must not stop the process.
+      const kind = error instanceof ApiError ? error.kind : 'failed';
+      if (kind === 'unauthenticated') response.setHeader('www-authenticate', 'Bearer');
+      send(response, json(API_ERRORS[kind].http, { error: error.message }));
+    });
   };
   const { tls = null } = options;
-  checkTls(tls);
+  if (tls !== null) checkIdentity(tls, 'the certificate and key of the server');
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   // No request needs a body: a client that asks before sending one gets the answer at once.
   server.on('checkContinue', respond);
@@ -109,6 +107,7 @@ interface Answering {
   readonly admitted: () => void;
 }
 
+/** Rejects with an `ApiError` if the client lacks the token, and with what the route throws. */
 async function answer(
   { method, url = '', headers }: IncomingMessage,
   response: ServerResponse,
@@ -116,14 +115,11 @@ async function answer(
 ): Promise<void> {
   const [path, query] = url.split('?');
   const route = routes.find((each) => each.path === path);
-  const denied = route?.isPublic === true ? null : denialOf(token, headers.authorization);
-  if (denied !== null) {
-    response.setHeader('www-authenticate', 'Bearer');
-    send(response, denied);
-    return;
-  }
   // Public content does not protect a connection from eviction: a stranger may ask for it and not read the answer.
-  if (route?.isPublic !== true) admitted();
+  if (route?.isPublic !== true) {
+    checkToken(token, headers.authorization);
+    admitted();
+  }
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
     send(
@@ -138,16 +134,6 @@ async function answer(
     send(response, text(403, 'web pages may not use this port'));
   } else {
     send(response, await route.answer({ query: new URLSearchParams(query) }));
-  }
-}
-
-function denialOf(token: string | null, authorization: string | undefined): Reply | null {
-  try {
-    checkToken(token, authorization);
-    return null;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return json(API_ERRORS[error.kind].http, { error: error.message });
   }
 }
 

@@ -4,6 +4,7 @@ import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time } from '../../../base/world/time.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { type CallError, callErrorOf, helloFromHeaders } from '../../wire/hello.js';
+import type { ServedPort } from '../../wire/listener.js';
 import type { Network } from '../../wire/network.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE, WORKER_SHUTS_DOWN } from '../../wire/protocol.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
@@ -33,26 +34,12 @@ export interface WorkerEndpointOptions {
   readonly network?: Network;
 }
 
-export interface WorkerEndpoint {
-  /** The port that it listens on. */
-  readonly port: number;
-  /**
-   * Drains and stops listening: running actions are finished and reported, others are dropped, the controller is
-   * notified. Closing the machine is left to its owner.
-   */
-  close(): Promise<void>;
-  /** Renews the certificate for later connections, if it encrypts at all. */
-  renew(tls: ServerTls): void;
-}
-
 /**
  * Offers a machine to controllers on the network, one of which at a time drives it. Throws `E_LISTEN` if
- * the address cannot be listened on and `E_TLS` for an unusable certificate.
+ * the address cannot be listened on and `E_TLS` for an unusable certificate. `close` drains: running actions are finished
+ * and reported, others are dropped, the controller is notified. Closing the machine is left to its owner.
  */
-export async function serveMachine(
-  machine: Machine,
-  options: WorkerEndpointOptions,
-): Promise<WorkerEndpoint> {
+export async function serveMachine(machine: Machine, options: WorkerEndpointOptions): Promise<ServedPort> {
   const {
     host = '127.0.0.1',
     instance = '',

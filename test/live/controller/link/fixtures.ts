@@ -8,9 +8,9 @@ import { RemoteLinks } from '../../../../src/live/controller/link/remote-links.j
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
 import type { ActionMessage } from '../../../../src/live/messages.js';
 import type { OperatorRun } from '../../../../src/live/operator-runs.js';
+import type { ServedPort } from '../../../../src/live/wire/listener.js';
 import {
   serveMachine,
-  type WorkerEndpoint,
   type WorkerEndpointOptions,
 } from '../../../../src/live/worker/endpoint/worker-endpoint.js';
 import { FakeMachine } from './fake-machine.js';
@@ -19,7 +19,7 @@ import { Recorder } from './recorder.js';
 /** A fake machine behind a server on loopback; both end with the test. */
 export async function serve(
   options: Partial<WorkerEndpointOptions> = {},
-): Promise<{ machine: FakeMachine; server: WorkerEndpoint }> {
+): Promise<{ machine: FakeMachine; server: ServedPort }> {
   const machine = new FakeMachine();
   const server = await serveMachine(machine, { port: 0, ...options });
   onTestFinished(() => server.close());

@@ -6,12 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import type { Time } from '../../../../src/base/world/time.js';
 import type { Registration } from '../../../../src/live/controller/fleet-worker.js';
-import {
-  openRegistration,
-  type RegistrationEndpoint,
-} from '../../../../src/live/controller/registration/registration-endpoint.js';
+import { openRegistration } from '../../../../src/live/controller/registration/registration-endpoint.js';
 import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
 import { accessToHeaders } from '../../../../src/live/wire/hello.js';
+import type { ServedPort } from '../../../../src/live/wire/listener.js';
 import {
   LEASE_MESSAGES,
   MAX_REGISTRATION_BYTES,
@@ -51,7 +49,7 @@ class Heard {
 async function serve(
   token?: string,
   time: Time = REAL_TIME,
-): Promise<{ heard: Heard; endpoint: RegistrationEndpoint }> {
+): Promise<{ heard: Heard; endpoint: ServedPort }> {
   const heard = new Heard();
   const endpoint = await openRegistration(heard as unknown as Registrations, {
     ...{ host: '127.0.0.1', port: 0, token, time },

@@ -1,16 +1,14 @@
 import { connect } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type MetricsServer,
-  startMetricsServer,
-} from '../../../../src/live/observe/telemetry/metrics-server.js';
+import { startMetricsServer } from '../../../../src/live/observe/telemetry/metrics-server.js';
 import { json, type Route, recordingRoutes } from '../../../../src/live/observe/telemetry/route.js';
 import type { RecordingControl } from '../../../../src/live/recording/recording-control.js';
+import type { ServedPort } from '../../../../src/live/wire/listener.js';
 import { exchangeRaw } from '../../frontend/fixtures.js';
 import { parseExposition } from './exposition.js';
 
-const servers: MetricsServer[] = [];
+const servers: ServedPort[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });

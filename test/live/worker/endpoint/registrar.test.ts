@@ -1,10 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import type { Time } from '../../../../src/base/world/time.js';
-import {
-  openRegistration,
-  type RegistrationEndpoint,
-} from '../../../../src/live/controller/registration/registration-endpoint.js';
+import { openRegistration } from '../../../../src/live/controller/registration/registration-endpoint.js';
 import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
 import { REAL_NETWORK } from '../../../../src/live/wire/real-network.js';
 import { Registrars } from '../../../../src/live/worker/endpoint/registrar.js';
@@ -22,7 +19,7 @@ async function controllerAt(host: string, port: number) {
       counts.left++;
     },
   };
-  const endpoint: RegistrationEndpoint = await openRegistration(registrations as unknown as Registrations, {
+  const endpoint = await openRegistration(registrations as unknown as Registrations, {
     host,
     port,
   });

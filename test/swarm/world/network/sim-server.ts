@@ -1,7 +1,8 @@
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
 import type { Timer } from '../../../../src/base/world/time.js';
-import type { StreamServer, StreamServerOptions } from '../../../../src/live/wire/network.js';
+import type { StreamServerOptions } from '../../../../src/live/wire/guarded-server.js';
+import type { StreamServer } from '../../../../src/live/wire/network.js';
 import type { Connection, Owner } from './connection.js';
 import type { SimNetwork } from './sim-network.js';
 

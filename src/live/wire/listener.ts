@@ -1,0 +1,35 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions, Server as TlsServer } from 'node:tls';
+import type { ServerTls } from './credentials.js';
+
+/** A port that is served. */
+export interface ServedPort {
+  readonly port: number;
+  close(): Promise<void>;
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void;
+}
+
+/** A server for connections of gRPC; `tls` null: without encryption. */
+export function grpcListener(tls: ServerTls | null, options: TlsOptions = {}): Server {
+  const server =
+    tls === null
+      ? createServer({ noDelay: true })
+      : createTlsServer({ ...options, ...tls, noDelay: true, ALPNProtocols: ['h2'] });
+  server.on('tlsClientError', (_, socket: Socket) => socket.destroy());
+  return server;
+}
+
+/** Calls `accept` with each connection once it is encrypted, if at all, unless it was refused before. */
+export function onAccepted(server: Server, accept: (socket: Socket) => void): void {
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    if (socket.destroyed) return;
+    socket.on('error', () => {});
+    accept(socket);
+  });
+}
+
+/** Gives connections that come later another certificate, if the server encrypts at all. */
+export function renewTls(server: Server, tls: ServerTls): void {
+  if (server instanceof TlsServer) server.setSecureContext(tls);
+}
