@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../core/model.js';
+import { fromHalf, toHalf } from './half.js';
 import type { ModelList } from './model-list.js';
 
 /** Element types of tensors, by their names in the Open Inference Protocol. */
@@ -36,6 +37,43 @@ export const TENSOR_ARRAYS = {
   FP64: Float64Array,
   BYTES: Uint8Array,
 } as const;
+
+/** Typed arrays that show the elements of a tensor; FP16 as its bits. */
+type Views = { readonly [T in Datatype]: InstanceType<(typeof TENSOR_ARRAYS)[T]> };
+
+/** The elements of a tensor: a view of `bytes`, or of a copy where they lie across the machine's words. */
+export function viewOf<T extends Datatype>(datatype: T, bytes: Uint8Array): Views[T] {
+  const { bytes: size } = DATATYPES[datatype];
+  // Not `slice`, which a Buffer answers with a view.
+  const whole = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
+  const { buffer, byteOffset, length } = whole as Uint8Array<ArrayBuffer>;
+  return new TENSOR_ARRAYS[datatype](buffer, byteOffset, length / size) as unknown as Views[T];
+}
+
+/** The elements of a tensor of numbers or booleans; 64-bit integers are rounded. */
+export function numbersOf(datatype: Datatype, bytes: Uint8Array): Float64Array {
+  const view = viewOf(datatype, bytes);
+  if (datatype === 'FP16') return Float64Array.from(view as Uint16Array, fromHalf);
+  if (datatype.endsWith('INT64')) return Float64Array.from(view as BigInt64Array, Number);
+  return view as Float64Array;
+}
+
+/** Tensor of so many bytes with the value of each element. */
+export function tensorOf(
+  datatype: Datatype,
+  bytes: number,
+  valueAt: (index: number) => number,
+): Uint8Array<ArrayBuffer> {
+  const memory = new Uint8Array(bytes);
+  const values = new TENSOR_ARRAYS[datatype](memory.buffer);
+  for (let at = 0; at < values.length; at++) {
+    const value = valueAt(at);
+    if (datatype === 'FP16') values[at] = toHalf(value);
+    else if (datatype.endsWith('INT64')) values[at] = BigInt(value);
+    else values[at] = value;
+  }
+  return memory;
+}
 
 /** An input or output of a model, for one request. */
 export interface TensorSignature {

@@ -134,9 +134,10 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     journal: [],
     onnx: [],
     ort: ['own', 'onnx'],
-    models: ['own', 'ort', 'onnx'],
+    // Samples are decoded as requests are.
+    models: ['own', 'ort', 'onnx', 'frontend'],
     worker: ['own', 'ort', 'wire', 'world'],
-    controller: ['own', 'wire', 'world', 'worker'],
+    controller: ['own', 'journal', 'wire', 'world', 'worker'],
     recording: ['own', 'controller'],
     frontend: ['own', 'wire', 'world'],
     observe: ['own', 'wire', 'recording', 'frontend'],

@@ -7,13 +7,13 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
 } from '../../core/request.js';
-import { fromHalf } from '../half.js';
 import { bytesAtLength } from '../lengths.js';
 import {
   DATATYPES,
   type Datatype,
   FREE,
   type ModelSignature,
+  numbersOf,
   type ServedModel,
   type Shape,
 } from '../model.js';
@@ -28,7 +28,6 @@ import {
 import { bytesOfTexts } from '../texts.js';
 import { ApiError, cancelled, serverNotReady, shown } from './api-error.js';
 import type { Inference } from './inference.js';
-import { viewOf } from './json.js';
 import { type Account, MOST_CLASSIFIED } from './limits.js';
 
 /** Shorter times are not mentioned. */
@@ -37,19 +36,11 @@ const TINY_NS = NS_PER_MS / 10;
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST]);
 
-/** Where a call goes, and from whom. */
-interface Submission {
-  /** Index of the model. */
-  readonly model: number;
-  /** On the service's clock. */
+/** Where a call goes, and from whom. `untilNs`: when its client gives up; absent: not before the answer. */
+type Submission = Required<Pick<InferenceRequest, 'model' | 'tenant' | 'trace'>> & {
   readonly arrivalNs: number;
-  /** When its client gives up, on that clock. Absent: not before the answer. */
   readonly untilNs?: number;
-  /** Index of the tenant that sends it. */
-  readonly tenant: number;
-  /** The client's `traceparent`. */
-  readonly trace: string | null;
-}
+};
 
 /** One inference call of a client: a batch, split into requests of the service that are answered together. */
 export class Call {
@@ -348,13 +339,6 @@ function classesOf(
     }
   }
   return texts;
-}
-
-function numbersOf(datatype: Datatype, row: Uint8Array): ArrayLike<number> {
-  const view = viewOf(datatype, row);
-  if (datatype === 'FP16') return Float64Array.from(view as Uint16Array, fromHalf);
-  if (datatype === 'INT64' || datatype === 'UINT64') return Float64Array.from(view as BigInt64Array, Number);
-  return view as Float64Array;
 }
 
 /** Indices of the largest values, the largest first, the first of equal ones first. */

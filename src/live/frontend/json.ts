@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { fromHalf, toHalf } from '../half.js';
-import { DATATYPES, type Datatype, TENSOR_ARRAYS } from '../model.js';
+import { DATATYPES, type Datatype, numbersOf, TENSOR_ARRAYS, viewOf } from '../model.js';
 import { bytesOfTexts, textsOf } from '../texts.js';
 import { ApiError, shown } from './api-error.js';
 
@@ -203,7 +203,7 @@ export function jsonOfBytes(datatype: Datatype, bytes: Uint8Array): string {
         .map((text) => JSON.stringify(text))
         .join(',');
     case 'FP16':
-      return jsonOfFloats(Float64Array.from(viewOf('FP16', bytes), fromHalf));
+      return jsonOfFloats(numbersOf(datatype, bytes));
     case 'FP32':
     case 'FP64':
       return jsonOfFloats(viewOf(datatype, bytes));
@@ -216,22 +216,6 @@ export function jsonOfBytes(datatype: Datatype, bytes: Uint8Array): string {
 function jsonOfFloats(values: Float32Array | Float64Array): string {
   if (!values.some((value) => Object.is(value, -0))) return values.join(',');
   return Array.from(values, (value) => (Object.is(value, -0) ? '-0' : String(value))).join(',');
-}
-
-/** Typed arrays that show the elements of a tensor; FP16 as its bits. */
-type Views = { readonly [T in Datatype]: InstanceType<(typeof TENSOR_ARRAYS)[T]> };
-
-/** The elements of a tensor: a view of `bytes`, or of a copy where they lie across the machine's words. */
-export function viewOf<T extends Datatype>(datatype: T, bytes: Uint8Array): Views[T] {
-  const { bytes: size } = DATATYPES[datatype];
-  // Not `slice`, which a Buffer answers with a view.
-  const whole = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
-  const view = new TENSOR_ARRAYS[datatype](
-    whole.buffer as ArrayBuffer,
-    whole.byteOffset,
-    whole.length / size,
-  );
-  return view as unknown as Views[T];
 }
 
 /** Smaller buffers may lie in a pool that others share, and are copied as fast. */

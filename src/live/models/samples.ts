@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
+import { bytesOfJson, parseJson } from '../frontend/json.js';
 import { bytesOfShape, type Datatype, FREE, fitsShape, type ModelSignature, type Shape } from '../model.js';
-import { bytesOfTexts } from '../texts.js';
 import { isWithinFolder } from './labels.js';
-import { tensorOf } from './measure/comparer.js';
 import type { Sample } from './measure/sample-inputs.js';
 import { readNpz } from './npz.js';
 
@@ -101,7 +100,7 @@ function arraysOf(file: Buffer): Given[] {
 }
 
 const request = z.object({
-  inputs: z.array(z.object({ name: z.string(), shape: z.array(z.int().min(0)), data: z.array(z.unknown()) })),
+  inputs: z.array(z.object({ name: z.string(), shape: z.array(z.int().min(0)), data: z.unknown() })),
 });
 const requests = z.union([request.transform((one) => [one]), z.array(request)], {
   error: 'it is no request of the Open Inference Protocol, nor a list of them',
@@ -109,19 +108,12 @@ const requests = z.union([request.transform((one) => [one]), z.array(request)], 
 
 /** One or more bodies of requests, with their data in JSON. */
 function requestsOf(file: Buffer, signature: ModelSignature): Given[][] {
-  const result = requests.safeParse(JSON.parse(file.toString('utf8')));
+  const result = requests.safeParse(parseJson(file.toString('utf8'), true));
   if (!result.success) throw new Error(result.error.issues[0].message);
   return result.data.map(({ inputs }) =>
     inputs.map(({ name, shape, data }) => {
       const datatype = signature.inputs.find((input) => input.name === name)?.datatype ?? 'FP32';
-      const flat = data.flat(Number.POSITIVE_INFINITY);
-      if (flat.length !== shape.reduce((all, size) => all * size, 1))
-        throw new Error(`input ${name} has ${flat.length} values, not those of [${shape}]`);
-      const bytes =
-        datatype === 'BYTES'
-          ? bytesOfTexts(flat.map(String))
-          : tensorOf(datatype, bytesOfShape(datatype, shape), (at) => Number(flat[at]));
-      return { name, datatype, shape, bytes };
+      return { name, datatype, shape, bytes: bytesOfJson(name, datatype, shape, data) };
     }),
   );
 }

@@ -75,7 +75,7 @@ describe('inputs for measuring', () => {
     [
       'in.json',
       '{"inputs":[{"name":"x","shape":[3,2],"data":[1]}]}',
-      'input x has 1 values, not those of [3,2]',
+      'input "x": expected 6 elements, got 1',
     ],
     ['in.json', '[1]', 'it is no request of the Open Inference Protocol, nor a list of them'],
     ['in.npz', 'PK', 'is not an .npz file'],

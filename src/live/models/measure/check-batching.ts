@@ -2,11 +2,18 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { type Datatype, type ModelSignature, type Shape, unbatched, withSizes } from '../../model.js';
+import {
+  type Datatype,
+  type ModelSignature,
+  type Shape,
+  tensorOf,
+  unbatched,
+  withSizes,
+} from '../../model.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
 import { checkPadding, type PaddingCheck } from './check-padding.js';
-import { Comparer, shortNumber, tensorOf } from './comparer.js';
+import { Comparer, shortNumber } from './comparer.js';
 import { drawnFrom, type Sample } from './sample-inputs.js';
 
 export interface BatchingSpec {

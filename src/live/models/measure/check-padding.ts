@@ -1,11 +1,17 @@
 import { type Random, stream } from '../../../base/random/streams.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { type InputLengths, type ModelSignature, type TensorSignature, withSizes } from '../../model.js';
+import {
+  type InputLengths,
+  type ModelSignature,
+  type TensorSignature,
+  tensorOf,
+  withSizes,
+} from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { atOtherLength } from '../../ort/padded-batches.js';
 import type { ModelSession } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
-import { Comparer, shortNumber, tensorOf } from './comparer.js';
+import { Comparer, shortNumber } from './comparer.js';
 
 interface PaddingSpec {
   /** Signature of a model that takes inputs of several lengths. */

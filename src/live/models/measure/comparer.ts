@@ -1,30 +1,6 @@
 import type { OrtDeviceSpec } from '../../device.js';
-import { fromHalf, toHalf } from '../../half.js';
-import { type Datatype, type ModelSignature, TENSOR_ARRAYS } from '../../model.js';
+import { type Datatype, type ModelSignature, numbersOf } from '../../model.js';
 import type { Precision } from '../precision.js';
-
-/** Tensor of so many bytes with the value of each element. */
-export function tensorOf(
-  datatype: Datatype,
-  bytes: number,
-  valueAt: (index: number) => number,
-): Uint8Array<ArrayBuffer> {
-  const memory = new Uint8Array(bytes);
-  const values = new TENSOR_ARRAYS[datatype](memory.buffer);
-  for (let at = 0; at < values.length; at++) {
-    const value = valueAt(at);
-    if (datatype === 'FP16') values[at] = toHalf(value);
-    else if (datatype.endsWith('INT64')) values[at] = BigInt(value);
-    else values[at] = value;
-  }
-  return memory;
-}
-
-/** Elements of a tensor as numbers; 64-bit integers are rounded. */
-function numbersOf(bytes: Uint8Array, datatype: Datatype): Float64Array {
-  const values = new TENSOR_ARRAYS[datatype](bytes.slice().buffer);
-  return Float64Array.from(values as ArrayLike<number>, datatype === 'FP16' ? fromHalf : Number);
-}
 
 interface CompareSpec {
   readonly signature: ModelSignature;
@@ -55,7 +31,7 @@ export class Comparer {
   /** Adds outputs to those to compare with: if all were zero, nothing would be tolerated. */
   expect(outputs: readonly Uint8Array[]): void {
     for (const [o, { datatype }] of this.spec.signature.outputs.entries())
-      for (const value of numbersOf(outputs[o], datatype))
+      for (const value of numbersOf(datatype, outputs[o]))
         if (Number.isFinite(value)) this.scales[o] = Math.max(this.scales[o], Math.abs(value));
   }
 
@@ -81,7 +57,7 @@ export class Comparer {
 function differenceOf(one: Uint8Array, other: Uint8Array, datatype: Datatype): number {
   if (Buffer.compare(one, other) === 0) return 0;
   if (one.length !== other.length) return Number.POSITIVE_INFINITY;
-  const [left, right] = [numbersOf(one, datatype), numbersOf(other, datatype)];
+  const [left, right] = [numbersOf(datatype, one), numbersOf(datatype, other)];
   let largest = 0;
   for (let i = 0; i < left.length; i++) {
     if (Object.is(left[i], right[i])) continue;

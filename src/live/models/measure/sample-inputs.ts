@@ -7,12 +7,12 @@ import {
   type ModelSignature,
   type Shape,
   type TensorSignature,
+  tensorOf,
   withSizes,
 } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import type { ModelSession } from '../../ort/session.js';
 import { bytesOfTexts } from '../../texts.js';
-import { tensorOf } from './comparer.js';
 
 /** Values of one input of a request; what is absent is chosen. */
 interface SampleValues {
