@@ -1,12 +1,11 @@
 import type { Clock } from '../../base/clock/clock.js';
-import type { Action } from '../../core/action.js';
 import type { Admission } from '../../core/admission.js';
 import type { RequestClass } from '../../core/classes.js';
-import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { MissedWindow } from '../../core/retry.js';
 import type { Tenant } from '../../core/tenants.js';
+import type { JournalWriter } from '../journal/journal-writer.js';
 import type { WorkerCluster } from './cluster-of-workers.js';
 import type { Fleet } from './fleet.js';
 import type { LiveEvents } from './live-events.js';
@@ -33,25 +32,4 @@ export interface LiveControllerOptions {
 }
 
 /** All inputs of the core, in order, as needed by a journal. */
-export interface CoreInputs {
-  offer(
-    model: number,
-    arrivalNs: number,
-    sloNs: number,
-    user: number,
-    trace?: string | null,
-    requestClass?: number,
-    tenant?: number,
-    length?: number,
-  ): void;
-  cancel(slot: number): void;
-  /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
-  result(action: Action): void;
-  gpuDown(gpu: number): void;
-  gpuUp(gpu: number, present: readonly number[], kind: number): void;
-  putModel(model: number, spec: ModelSpec): void;
-  setAbsent(model: number, gpus: readonly number[]): void;
-  retireModel(model: number): void;
-  grow(slots: number): void;
-  step(nowNs: number): void;
-}
+export type CoreInputs = Omit<JournalWriter, 'path' | 'flush' | 'discard' | 'close'>;

@@ -16,7 +16,7 @@ const MOST_UNDER_WAY = 16;
 /** Outcome of a request. */
 interface Answered {
   readonly id: string;
-  readonly response: InferResponse | ApiError;
+  readonly response: object | ApiError;
   /** Those of its tensors, for which there is memory. */
   readonly bytes: number;
 }
@@ -94,46 +94,27 @@ export class GrpcInfer {
     }
     rpc.calls.delete(call);
     try {
-      const response = responseTo(call, model);
-      const size = tensorBytes(response);
-      rpc.hold(size);
-      return { id, response, bytes: size };
+      const answered = responseTo(call, model);
+      rpc.hold(answered.bytes);
+      return { id, ...answered };
     } catch (error) {
       return { id, response: asApiError(error), bytes: 0 };
     }
   }
 }
 
-/** A ModelInferResponse, in the names of the protocol. */
-interface InferResponse {
-  readonly model_name: string;
-  readonly model_version: string;
-  readonly id: string | null;
-  readonly parameters: object;
-  readonly outputs: readonly object[];
-  readonly raw_output_contents: readonly Uint8Array[];
-}
-
-/** Throws the `ApiError` that became of a call. */
-function responseTo(call: Call, model: ServedModel): InferResponse {
+/** A ModelInferResponse, in the names of the protocol. Throws the `ApiError` that became of a call. */
+function responseTo(call: Call, model: ServedModel): Omit<Answered, 'id'> {
   const { id, name, version, batchSize, sloMet, outputs } = answerOf(call, model);
-  return {
+  const response = {
     model_name: name,
     model_version: version,
     id,
     parameters: { batch_size: { int64_param: batchSize }, slo_met: { bool_param: sloMet } },
-    outputs: outputs.map((output) => ({
-      name: output.name,
-      datatype: output.datatype,
-      shape: output.shape,
-    })),
+    outputs,
     raw_output_contents: outputs.map(({ parts }) => (parts.length === 1 ? parts[0] : Buffer.concat(parts))),
   };
-}
-
-/** Bytes of its tensors. */
-function tensorBytes({ raw_output_contents: contents }: InferResponse): number {
-  return contents.reduce((sum, { length }) => sum + length, 0);
+  return { response, bytes: outputs.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
 /** Resolves when the response has left. */
@@ -142,16 +123,16 @@ function send(
   rpc: Rpc,
   { id, response, bytes }: Answered,
 ): Promise<void> {
-  const isError = response instanceof ApiError;
+  const message =
+    response instanceof ApiError
+      ? { error_message: response.message, infer_response: { id } }
+      : { infer_response: response };
   rpc.responds(bytes);
   return new Promise((resolve) => {
-    call.write(
-      isError ? { error_message: response.message, infer_response: { id } } : { infer_response: response },
-      () => {
-        rpc.sent(bytes);
-        resolve();
-      },
-    );
+    call.write(message, () => {
+      rpc.sent(bytes);
+      resolve();
+    });
   });
 }
 

@@ -332,7 +332,7 @@ class Outbox<Item> {
     return own;
   }
 
-  /** Returns what to send, and the buffers that move with it, and starts anew. */
+  /** Returns what to send, and the buffers that move with it. It is empty again. */
   take(): { readonly items: readonly Item[]; readonly transfer: readonly ArrayBuffer[] } {
     const { items } = this;
     const transfer = [...this.buffers];
