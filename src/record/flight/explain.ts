@@ -2,35 +2,44 @@ import { NS_PER_US } from '../../base/units.js';
 import { toMs, toSeconds } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import { CAUSE_MEANINGS } from '../causes.js';
-import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
+import type { Flight, FlightAction, FlightAnswer } from './flight.js';
 
 /** Shorter times are not worth a line. */
 const TINY_NS = 50 * NS_PER_US;
 /** Largest number of GPUs in trouble named one by one. */
 const MOST_TROUBLES = 3;
 
-/** Explains in sentences why a request ended as it did, as far as possible without looking at the other requests. */
-export function explain(flight: Flight): string[] {
-  return [...storyOf(flight), ...(flight.answer?.outcome === 'ok' ? [] : troublesOf(flight))];
-}
+const ENDS: Readonly<Record<string, string>> = {
+  ok: 'answered',
+  late: 'answered',
+  timeout: 'given up',
+  rejected: 'refused',
+  cancelled: 'cancelled by its client',
+};
 
-function storyOf(flight: Flight): string[] {
-  const { answer, deadlineNs } = flight;
+/**
+ * Says why a request ended as it did, as far as possible without looking at the other requests: when it ended, and, unless
+ * it was in time, each delay and failure on its way.
+ */
+export function explain(flight: Flight): string[] {
+  const { answer, deadlineNs, limit, tenant } = flight;
   if (answer === null) return ['the journal ends before it was answered'];
-  switch (answer.outcome) {
-    case 'ok':
-      return [`answered ${ms(deadlineNs - answer.atNs)} before its deadline`];
-    case 'late':
-      return [`answered ${ms(answer.atNs - deadlineNs)} after its deadline`, ...courseOf(flight)];
-    case 'timeout':
-      return timeout(flight, answer.atNs);
-    case 'rejected':
-      return refused(flight, answer.atNs);
-    case 'cancelled':
-      return ['its client left before it was executed', ...waitOf(flight, answer.atNs)];
-    default:
-      return [failure(flight), ...waitOf(flight, sentNs(flight))];
-  }
+  // A tenant's limits are checked before its model is looked up.
+  if (limit !== undefined)
+    return [CAUSE_MEANINGS[limit === 'rate' ? 'overRate' : 'overShare'].replace('its tenant', tenant!)];
+  const leftNs = deadlineNs - answer.atNs;
+  const side = leftNs < 0 ? 'after' : 'before';
+  const end = `${ENDS[answer.outcome] ?? 'failed'} ${ms(Math.abs(leftNs))} ${side} its deadline`;
+  return answer.outcome === 'ok'
+    ? [end]
+    : [
+        end,
+        ...refusalOf(flight, answer),
+        ...waitOf(flight, answer),
+        ...failuresOf(flight),
+        ...delaysOf(flight),
+        ...troublesOf(flight),
+      ];
 }
 
 export function ms(ns: number): string {
@@ -38,69 +47,69 @@ export function ms(ns: number): string {
 }
 
 /** Time as an offset from the request's arrival. */
-export function at(flight: Flight, ns: number): string {
-  const afterNs = ns - flight.arrivalNs;
+export function at({ arrivalNs }: Pick<Flight, 'arrivalNs'>, ns: number): string {
+  const afterNs = ns - arrivalNs;
   return afterNs < 0 ? ms(afterNs).replace('-', '−') : `+${ms(afterNs)}`;
 }
 
-/** Time from arrival (first byte) until the scheduler received the request at `takenNs`; null if negligible. */
-export function decodingText({ arrivalNs }: Flight, takenNs: number): string | null {
-  const tookNs = takenNs - arrivalNs;
-  if (tookNs <= TINY_NS) return null;
-  return `${ms(tookNs)} passed until the scheduler had it, while its body was received and decoded`;
+/** The forecast at admission, of a request that was refused then. */
+function refusalOf({ sloNs, known: [{ predictedNs }] }: Flight, { outcome }: FlightAnswer): string[] {
+  if (outcome !== 'rejected' || predictedNs == null) return [];
+  return [`an answer was expected after ${ms(predictedNs)}, and its SLO is ${ms(sloNs)}`];
 }
 
-/** Breakdown of the latency of an executed request. */
-function courseOf(flight: Flight): string[] {
+/** Time until the scheduler had the request, and time in its queue until its last INFER was sent. */
+function waitOf(flight: Flight, { atNs }: FlightAnswer): string[] {
+  const { arrivalNs, passedBy, known } = flight;
+  const [{ atNs: takenNs, queued, gpus, weightsFreeNs }] = known;
+  const waitedNs = (lastInfer(flight)?.sentNs ?? atNs) - takenNs;
+  const parts = [
+    waitedNs > TINY_NS && `waited ${ms(waitedNs)} in the queue`,
+    weightsFreeNs === null && 'no GPU was connected',
+    weightsFreeNs !== null && gpus.length === 0 && 'no GPU held its model',
+    gpus.length > 0 && !gpus.some(({ warm }) => warm) && 'its model was still being loaded',
+    queued > 0 && `${plural(queued, 'earlier request')} for the model waited`,
+    passedBy > 0 && `${plural(passedBy, 'INFER')} of other models went first on its GPUs`,
+  ];
+  const wait = parts.filter((part) => part !== false).join('; ');
+  return [
+    takenNs - arrivalNs > TINY_NS &&
+      `${ms(takenNs - arrivalNs)} passed until the scheduler had it, while its body was received and decoded`,
+    wait,
+  ].filter((line) => line !== false && line !== '') as string[];
+}
+
+/** Its INFERs and LOADs that failed. */
+function failuresOf({ actions }: Flight): string[] {
+  return actions.flatMap(({ kind, id, gpu, result }) =>
+    result === null || result.status === 'ok'
+      ? []
+      : `${kind} ${id} on GPU ${gpu} failed: ${result.status.replaceAll('_', ' ')}`,
+  );
+}
+
+/** Parts of the latency of an executed request that were longer than planned. */
+function delaysOf(flight: Flight): string[] {
   const infer = lastInfer(flight);
-  const lines = waitOf(flight, sentNs(flight));
-  if (infer === undefined || infer.result === null) return lines;
+  if (infer === undefined || infer.result?.status !== 'ok') return [];
+  const { expectedStartNs, expectedDurationNs } = infer;
   const { beginNs, endNs, handledNs } = infer.result;
-  const tookNs = endNs - beginNs;
-  const plannedEndNs = infer.expectedStartNs + infer.expectedDurationNs;
-  const add = (ns: number, text: string) => {
-    if (ns > TINY_NS) lines.push(text);
-  };
-  const overNs = plannedEndNs - flight.deadlineNs;
-  const planned = `when it was sent, its INFER was already planned to end ${ms(overNs)} after the deadline`;
-  add(overNs, [planned, ...patientMates(flight, infer)].join('; '));
-  const behindNs = beginNs - infer.expectedStartNs;
-  add(behindNs, `INFER began ${ms(behindNs)} later than expected`);
-  const longerNs = tookNs - infer.expectedDurationNs;
-  const instead = `${ms(tookNs)} instead of ${ms(infer.expectedDurationNs)}`;
-  add(longerNs, `INFER took ${ms(longerNs)} longer than predicted: ${instead}`);
-  add(handledNs - endNs, `its result reached the controller ${ms(handledNs - endNs)} after INFER had ended`);
-  return lines;
-}
-
-/** Note on a batch whose requests have different deadlines: it may have been planned for the later ones. */
-function patientMates(flight: Flight, { lastDeadlineNs }: FlightAction): string[] {
-  if (lastDeadlineNs === null || lastDeadlineNs - flight.deadlineNs <= TINY_NS) return [];
-  return [`its batch has requests with deadlines up to ${at(flight, lastDeadlineNs)}`];
-}
-
-/** Reasons why no action took the request before `untilNs`. */
-function waitOf(flight: Flight, untilNs: number): string[] {
-  const known = flight.known[0];
-  const lines: string[] = [];
-  const decoding = decodingText(flight, known.atNs);
-  if (decoding !== null) lines.push(decoding);
-  const lost = flight.actions.filter((action) => action.result?.status === 'worker_lost');
-  for (const { kind, id, gpu } of lost) lines.push(`${kind} ${id} was lost with the worker of GPU ${gpu}`);
-  const waitedNs = untilNs - known.atNs;
-  const reasons = reasonsToWait(flight, known, untilNs);
-  if (waitedNs > TINY_NS) lines.push([`waited ${ms(waitedNs)} in the queue`, ...reasons].join('; '));
-  else if (flight.answer?.outcome === 'rejected') lines.push(...reasons);
-  return lines;
-}
-
-function reasonsToWait(flight: Flight, known: Knowledge, untilNs: number): string[] {
-  const warm = known.gpus.filter((gpu) => gpu.warm);
-  const reasons = warm.length > 0 ? [bookedUntil(flight, warm)] : coldReasons(flight, known, untilNs);
-  if (known.queued > 0) reasons.push(`${plural(known.queued, 'earlier request')} for the model waited`);
-  if (flight.passedBy > 0)
-    reasons.push(`${plural(flight.passedBy, 'INFER')} of other models went first on its GPUs`);
-  return reasons;
+  const took = `${ms(endNs - beginNs)} instead of ${ms(expectedDurationNs)}`;
+  const lastNs = infer.lastDeadlineNs ?? 0;
+  const mates =
+    lastNs - flight.deadlineNs > TINY_NS
+      ? `; its batch has requests with deadlines up to ${at(flight, lastNs)}`
+      : '';
+  const delays: readonly (readonly [number, (ns: string) => string])[] = [
+    [
+      expectedStartNs + expectedDurationNs - flight.deadlineNs,
+      (over) => `when it was sent, its INFER was already planned to end ${over} after the deadline${mates}`,
+    ],
+    [beginNs - expectedStartNs, (later) => `INFER began ${later} later than expected`],
+    [endNs - beginNs - expectedDurationNs, (longer) => `INFER took ${longer} longer than predicted: ${took}`],
+    [handledNs - endNs, (after) => `its result reached the controller ${after} after INFER had ended`],
+  ];
+  return delays.flatMap(([ns, text]) => (ns > TINY_NS ? text(ms(ns)) : []));
 }
 
 function troublesOf({ troubles = [] }: Flight): string[] {
@@ -111,103 +120,6 @@ function troublesOf({ troubles = [] }: Flight): string[] {
   });
 }
 
-function bookedUntil(flight: Flight, warm: readonly KnownGpu[]): string {
-  const freeNs = ({ execFreeNs }: KnownGpu) => execFreeNs ?? Number.POSITIVE_INFINITY;
-  const first = warm.reduce((best, gpu) => (freeNs(gpu) < freeNs(best) ? gpu : best));
-  if (first.execFreeNs === null) return `GPU ${first.gpu}, which held its model, was draining`;
-  const until = `EXEC of GPU ${first.gpu} was booked until ${at(flight, freeNs(first))}`;
-  const others = warm.filter((gpu) => gpu !== first);
-  if (others.length === 0) return until;
-  return others.length === 1
-    ? `${until}, that of GPU ${others[0].gpu} for longer`
-    : `${until}, those of the other ${others.length} GPUs for longer`;
-}
-
-function coldReasons(flight: Flight, known: Knowledge, untilNs: number): string[] {
-  if (known.weightsFreeNs === null) return ['no GPU was connected'];
-  const cold = known.gpus.length > 0 ? 'its model was still being loaded' : 'no GPU held its model';
-  const loads = flight.actions.filter(({ kind }) => kind === 'LOAD');
-  if (loads.length === 0) {
-    return [`${cold}`, `no LOAD was sent; WEIGHTS was booked until ${at(flight, known.weightsFreeNs)}`];
-  }
-  return [cold, ...loads.map((load) => loadFate(flight, load, untilNs))];
-}
-
-function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
-  const what = `LOAD ${load.id} on GPU ${load.gpu}`;
-  const { result } = load;
-  if (result === null || result.handledNs > untilNs) {
-    return `${what}, sent at ${at(flight, load.sentNs)}, had not ended`;
-  }
-  if (result.status !== 'ok') return `${what} failed: ${words(result)}`;
-  return `${what} ran from ${at(flight, result.beginNs)} to ${at(flight, result.endNs)}`;
-}
-
-/** A failed INFER is the reason, even if the request was queued again; otherwise it is the wait. */
-function timeout(flight: Flight, atNs: number): string[] {
-  const leftNs = flight.deadlineNs - atNs;
-  const before = leftNs > TINY_NS ? `, ${ms(leftNs)} before the deadline (its policy waits no longer)` : '';
-  const givenUp = `given up at ${at(flight, atNs)}${before}`;
-  const infer = lastInfer(flight);
-  if (infer === undefined || infer.result === null) {
-    return [`${givenUp}, because no action had taken it`, ...waitOf(flight, atNs)];
-  }
-  const again = `${givenUp}, ${ms(atNs - infer.result.handledNs)} after that result, because no other action had taken it`;
-  const end =
-    atNs > infer.result.handledNs ? [again] : [`${givenUp}, because no time was left for another action`];
-  return [failure(flight), ...waitOf(flight, infer.sentNs), ...end];
-}
-
-function refused(flight: Flight, atNs: number): string[] {
-  const { limit, tenant } = flight;
-  const { atNs: takenNs, predictedNs } = flight.known[0];
-  const infer = lastInfer(flight);
-  // A tenant's limits are checked before its model is looked up.
-  if (limit !== undefined)
-    return [
-      `${CAUSE_MEANINGS[limit === 'rate' ? 'overRate' : 'overShare'].replace('its tenant', tenant!)}; the scheduler did not see the request`,
-    ];
-  // Logs contain neither the time of admission nor an INFER that failed earlier.
-  if (infer === undefined && predictedNs === undefined && atNs - takenNs > TINY_NS) {
-    const late = 'it came late to the controller, or was queued again after its INFER had failed';
-    return [
-      `refused ${ms(atNs - takenNs)} after it arrived: ${late}, and an answer in time was not expected`,
-    ];
-  }
-  return [refusal(flight), ...waitOf(flight, infer?.sentNs ?? takenNs)];
-}
-
-function refusal(flight: Flight): string {
-  const { sloNs, known } = flight;
-  const { predictedNs, weightsFreeNs } = known[0];
-  if (lastInfer(flight) !== undefined) return `refused when it was queued again: ${failure(flight)}`;
-  if (predictedNs === undefined) return 'refused on arrival: an answer in time was not expected';
-  if (predictedNs === null) {
-    return weightsFreeNs === null ? 'refused: no GPU was connected' : 'refused by the policy';
-  }
-  const expected = `an answer was expected after ${ms(predictedNs)}`;
-  if (predictedNs > sloNs) return `refused: ${expected}, but the SLO is ${ms(sloNs)}`;
-  const spare = `${ms(sloNs - predictedNs)} before the end of its SLO of ${ms(sloNs)}`;
-  return `refused by the policy: ${expected}, only ${spare}, and the policy keeps a longer margin`;
-}
-
-function failure(flight: Flight): string {
-  const infer = lastInfer(flight);
-  if (infer === undefined || infer.result === null) return 'failed before an action took it';
-  const what = `INFER ${infer.id} on GPU ${infer.gpu} failed: ${words(infer.result)}`;
-  const { latestNs, result } = infer;
-  if (result.status !== 'too_late' || latestNs === null) return what;
-  return `${what}; it had to start by ${at(flight, latestNs)}, but its turn came at ${at(flight, result.beginNs)}`;
-}
-
-function lastInfer(flight: Flight): FlightAction | undefined {
-  return flight.actions.findLast(({ kind }) => kind === 'INFER');
-}
-
-function sentNs(flight: Flight): number {
-  return lastInfer(flight)?.sentNs ?? flight.arrivalNs;
-}
-
-function words({ status }: FlightResult): string {
-  return status.replaceAll('_', ' ');
+function lastInfer({ actions }: Flight): FlightAction | undefined {
+  return actions.findLast(({ kind }) => kind === 'INFER');
 }

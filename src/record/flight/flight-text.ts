@@ -1,6 +1,6 @@
 import { toSeconds } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
-import { at, decodingText, explain, ms } from './explain.js';
+import { at, explain, ms } from './explain.js';
 import type { Flight, FlightAction, Knowledge } from './flight.js';
 
 /** Largest number of GPUs listed one by one. */
@@ -9,16 +9,28 @@ const MOST_GPUS = 8;
 /** Timeline of one request for people, with times from its arrival, and why it ended as it did. */
 export function flightText(flight: Flight): string {
   const { request, model, user, trace, class: itsClass, tenant, length } = flight;
-  const lines = flightEvents(flight).map(({ atNs, text }) => `${at(flight, atNs).padStart(14)}  ${text}\n`);
-  const why = explain(flight).map((sentence) => `  ${sentence}\n`);
-  const facts = [
-    `user ${user}`,
-    ...(itsClass === undefined ? [] : [`class ${itsClass}`]),
-    ...(tenant === undefined ? [] : [`tenant ${tenant}`]),
-    ...(length === undefined ? [] : [`length ${length}`]),
-    ...(trace === undefined ? [] : [`trace ${trace}`]),
-  ];
-  return [`request ${request} for ${model}, ${facts.join(', ')}\n`, ...lines, 'why\n', ...why].join('');
+  const facts = Object.entries({ user, class: itsClass, tenant, length, trace })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name} ${value}`);
+  return storyText(
+    `request ${request} for ${model}, ${facts.join(', ')}`,
+    flight,
+    flightEvents(flight),
+    explain(flight),
+  );
+}
+
+/** Events of a request, in any order, under a heading, and why it ended as it did. */
+export function storyText(
+  heading: string,
+  request: Pick<Flight, 'arrivalNs'>,
+  events: readonly FlightEvent[],
+  why: readonly string[],
+): string {
+  const lines = events
+    .toSorted((a, b) => a.atNs - b.atNs)
+    .map(({ atNs, text }) => `${at(request, atNs).padStart(14)}  ${text}`);
+  return `${[heading, ...lines, 'why', ...why.map((line) => `  ${line}`)].join('\n')}\n`;
 }
 
 /** One event of a request, in words. */
@@ -35,19 +47,11 @@ export function flightEvents(flight: Flight): FlightEvent[] {
   const known = limit === undefined ? flight.known : [];
   const events: (readonly [number, string])[] = [
     [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
-    ...handedOver(flight),
     ...known.map((each, again) => [each.atNs, takenIn(flight, each, again > 0)] as const),
     ...flight.actions.flatMap((action) => actionEvents(flight, action)),
   ];
   if (answer !== null) events.push([answer.atNs, `answered: ${answer.outcome}`]);
   return events.toSorted(([a], [b]) => a - b).map(([atNs, text]) => ({ atNs, text }));
-}
-
-/** Time until the scheduler received the request, which is not time in its queue. */
-function handedOver(flight: Flight): (readonly [number, string])[] {
-  const takenNs = flight.known[0]?.atNs ?? flight.arrivalNs;
-  const text = decodingText(flight, takenNs);
-  return text === null ? [] : [[takenNs, text]];
 }
 
 function takenIn(flight: Flight, known: Knowledge, again: boolean): string {

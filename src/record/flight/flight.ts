@@ -101,7 +101,7 @@ export interface FlightAction {
   result: FlightResult | null;
 }
 
-export interface FlightResult {
+interface FlightResult {
   /** Status in words; "ok" on success. */
   readonly status: string;
   readonly beginNs: number;

@@ -3,6 +3,7 @@ import { toSeconds } from '../../text/numbers.js';
 import { CAUSE_MEANINGS, type Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
 import { explain, ms } from './explain.js';
+import { storyText } from './flight-text.js';
 import { loggedFlight, type RunNames } from './logged-flight.js';
 import type { LoggedRequest, RunRows } from './run-rows.js';
 
@@ -73,20 +74,18 @@ export function pipelineText({
   why,
 }: PipelineFlight): string {
   const events = [
-    [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`] as const,
-    ...steps.flatMap((each) => [
-      [
-        each.arrivalNs,
-        `${each.step} began: request ${each.request}, to end by +${ms(each.deadlineNs - arrivalNs)}`,
-      ] as const,
-      [each.answer.atNs, `${each.step} ended: request ${each.request}, ${each.answer.outcome}`] as const,
-    ]),
-    [answer.atNs, `answered: ${answer.outcome}`] as const,
+    { atNs: arrivalNs, text: `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}` },
+    ...steps.flatMap((each) => {
+      const of = `request ${each.request}`;
+      const by = `to end by +${ms(each.deadlineNs - arrivalNs)}`;
+      return [
+        { atNs: each.arrivalNs, text: `${each.step} began: ${of}, ${by}` },
+        { atNs: each.answer.atNs, text: `${each.step} ended: ${of}, ${each.answer.outcome}` },
+      ];
+    }),
+    { atNs: answer.atNs, text: `answered: ${answer.outcome}` },
   ];
-  const lines = events
-    .toSorted(([a], [b]) => a - b)
-    .map(([atNs, text]) => `${`+${ms(atNs - arrivalNs)}`.padStart(14)}  ${text}\n`);
-  return `request ${request} for pipeline ${pipeline}\n${lines.join('')}why\n${why.map((each) => `  ${each}\n`).join('')}`;
+  return storyText(`request ${request} for pipeline ${pipeline}`, { arrivalNs }, events, why);
 }
 
 function answerOf({ outcome, answeredNs }: LoggedRequest) {
@@ -106,7 +105,7 @@ function why(
   if (failed !== undefined) {
     const flight = loggedFlight(logs, failed.id, names)?.flight;
     const because = flight === undefined ? [] : explain(flight);
-    return [`request ${failed.id} of ${step} failed, with ${ms(leftNs)} left until the deadline`, ...because];
+    return [`request ${failed.id} of ${step} failed`, ...because];
   }
   if (step === undefined) return ['its client went before it was answered'];
   const meaning = cause === null ? '' : `: ${CAUSE_MEANINGS[cause]}`;

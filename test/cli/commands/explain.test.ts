@@ -192,6 +192,6 @@ admission: predict
       'cause: beyond rate, refused on arrival: its tenant had used up',
     );
     expect(await why(flood.request)).toContain('GPUs were overloaded, and flood was over its fair share');
-    expect(await why(first('refused').request)).toContain('an answer in time was not expected');
+    expect(await why(first('refused').request)).toContain('refused 100 ms before its deadline');
   });
 });

@@ -177,10 +177,8 @@ why
     const flight = await scene.flight(batch);
     expect(flight.answer?.outcome).toBe('timeout');
     const [gaveUp, waited] = explain(flight);
-    expect(gaveUp).toBe('given up at +120 ms, because no action had taken it');
-    expect(waited).toMatch(
-      /^waited 120 ms in the queue; EXEC of GPU 0 was booked until \+1\d\.\d+ ms; \d+ earlier requests for the model waited$/,
-    );
+    expect(gaveUp).toBe('given up 20 ms after its deadline');
+    expect(waited).toMatch(/^waited 120 ms in the queue; \d+ earlier requests for the model waited$/);
   });
 
   it('that found no GPU with its model', async () => {
@@ -191,8 +189,8 @@ why
     const flight = await scene.flight(0);
     expect(flight.actions).toMatchObject([{ kind: 'LOAD', gpu: 0, result: null }]);
     expect(explain(flight)).toEqual([
-      'given up at +15 ms, because no action had taken it',
-      'waited 15 ms in the queue; no GPU held its model; LOAD 0 on GPU 0, sent at +0 ms, had not ended',
+      'given up 0 ms before its deadline',
+      'waited 15 ms in the queue; no GPU held its model',
     ]);
   });
 
@@ -203,31 +201,9 @@ why
     const flight = await scene.flight(0);
     expect([flight.answer?.outcome, flight.dueNs]).toEqual(['rejected', null]);
     expect(explain(flight)).toEqual([
-      'refused: an answer was expected after 3.73 ms, but the SLO is 3 ms',
-      'EXEC of GPU 0 was booked until +1 ms',
+      'refused 3 ms before its deadline',
+      'an answer was expected after 3.73 ms, and its SLO is 3 ms',
     ]);
-    const on = (...gpus: number[]) => {
-      const later = gpus.map((gpu) => ({ ...flight.known[0].gpus[0], gpu, execFreeNs: 9 * MS }));
-      return explain({
-        ...flight,
-        known: [{ ...flight.known[0], gpus: [...flight.known[0].gpus, ...later] }],
-      })[1];
-    };
-    expect([on(1), on(1, 2)]).toEqual([
-      'EXEC of GPU 0 was booked until +1 ms, that of GPU 1 for longer',
-      'EXEC of GPU 0 was booked until +1 ms, those of the other 2 GPUs for longer',
-    ]);
-  });
-
-  it('that the policy refused, although admission expected an answer in time', async () => {
-    const scene = warm({ admission: 'predict' });
-    scene.controller.offer(0, 0, 3 * MS, 0);
-    scene.controller.step(0);
-    const flight = await scene.flight(0);
-    const known = [{ ...flight.known[0], predictedNs: 2.5 * MS }];
-    expect(explain({ ...flight, known })[0]).toBe(
-      'refused by the policy: an answer was expected after 2.5 ms, only 0.5 ms before the end of its SLO of 3 ms, and the policy keeps a longer margin',
-    );
   });
 
   it('that reached the controller when it was too late', async () => {
@@ -239,14 +215,8 @@ why
     const flight = await scene.flight(0);
     expect(flight.answer?.outcome).toBe('rejected');
     expect(explain(flight)).toEqual([
-      'refused by the policy',
+      'refused 1 ms before its deadline',
       '24 ms passed until the scheduler had it, while its body was received and decoded',
-      'EXEC of GPU 0 was booked until +25 ms',
-    ]);
-    // Logs do not say when the controller took it in.
-    const { predictedNs: _, ...known } = { ...flight.known[0], atNs: 0 };
-    expect(explain({ ...flight, known: [known] })).toEqual([
-      'refused 24 ms after it arrived: it came late to the controller, or was queued again after its INFER had failed, and an answer in time was not expected',
     ]);
   });
 
@@ -257,7 +227,7 @@ why
     scene.controller.step(0);
     scene.controller.step(15 * MS);
     expect(explain(await scene.flight(0))).toEqual([
-      'given up at +15 ms, because no action had taken it',
+      'given up 0 ms before its deadline',
       'waited 15 ms in the queue; no GPU was connected',
     ]);
   });
@@ -269,7 +239,8 @@ why
     scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
     scene.controller.step(13 * MS);
     expect(explain(await scene.flight(0))).toEqual([
-      'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +13 ms',
+      'failed 12 ms before its deadline',
+      'INFER 0 on GPU 0 failed: too late',
     ]);
   });
 
@@ -281,24 +252,9 @@ why
     scene.controller.gpuDown(0);
     scene.controller.step(13 * MS);
     for (const ms of [20, 24, 25]) scene.controller.step(ms * MS);
-    const why = explain(await scene.flight(0));
-    expect(why[0]).toBe(
-      'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +13 ms',
-    );
-    expect(why.at(-1)).toMatch(
-      /^given up at \+20 ms, 5 ms before the deadline \(its policy waits no longer\), 7 ms after that result, because no other action had taken it$/,
-    );
-  });
-
-  it('whose INFER missed its window when no time was left', async () => {
-    const scene = warm({ missedWindow: 'retry' });
-    scene.controller.offer(0, 0, 25 * MS, 0);
-    scene.controller.step(0);
-    scene.finish(STATUS_INFER_TOO_LATE, 26, 26);
-    scene.controller.step(26 * MS);
     expect(explain(await scene.flight(0))).toEqual([
-      'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +26 ms',
-      'given up at +26 ms, because no time was left for another action',
+      'given up 5 ms before its deadline',
+      'INFER 0 on GPU 0 failed: too late',
     ]);
   });
 
@@ -320,7 +276,7 @@ why
       [lost, 'worker_lost'],
       [1 - lost, 'ok'],
     ]);
-    expect(explain(flight)[1]).toBe(`INFER 0 was lost with the worker of GPU ${lost}`);
+    expect(explain(flight)).toContain(`INFER 0 on GPU ${lost} failed: worker lost`);
   });
 
   it('is complete for every request of a busy run', async () => {
