@@ -71,8 +71,6 @@ export const tunedSeriesSchema = z.object({
   name: text('Name of the value, e.g. scheduleAhead.'),
   unit: z.enum(['ms', '']).describe('Its unit; empty for plain numbers.'),
   values: list(z.number(), 'The value at the end of each window.'),
-  low: list(z.number(), 'The smallest value in each window.'),
-  high: list(z.number(), 'The largest value in each window.'),
 });
 
 const textsSchema = z.array(z.string()).exactOptional();

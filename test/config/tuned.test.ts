@@ -27,13 +27,13 @@ it('shows over time what the policy of a run tunes by itself', async () => {
   const experiment = await load(BASE.replace('clockwork', 'stub'), ['workload.duration=3s']);
   const result = await simulate(experiment);
   expect(runResultSchema.parse(JSON.parse(JSON.stringify(result))).tuned).toEqual(result.tuned);
-  const [{ name, unit, values, low, high }] = result.tuned!;
+  const [{ name, unit, values }] = result.tuned!;
   expect([name, unit]).toEqual(['scheduleAhead', 'ms']);
   // Up to the end of the workload, while answers may come later.
   expect(values).toHaveLength(3);
   expect(result.windows.length).toBeGreaterThanOrEqual(3);
   // It starts at 5 ms, and changes before the first result and at one second.
-  expect({ values, low, high }).toEqual({ values: [2, 3, 3], low: [2, 2, 3], high: [5, 3, 3] });
+  expect(values).toEqual([2, 3, 3]);
 });
 
 it('says nothing of policies that tune nothing', async () => {

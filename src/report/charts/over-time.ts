@@ -82,8 +82,8 @@ export function runsOverTime(
 }
 
 /** True if a value changed: only then does it get a panel. */
-function changes({ low, high }: TunedSeries): boolean {
-  return Math.min(...low) < Math.max(...high);
+function changes({ values }: TunedSeries): boolean {
+  return values.some((value) => value !== values[0]);
 }
 
 type Windowed = Pick<DrawnRun, 'windows'>;
@@ -172,8 +172,8 @@ interface Panel<T> {
 /** A panel of values that are constant over spans of time; empty without values. */
 function stepsPanel<T>(time: TimeAxis, steps: readonly Step<T>[], panel: Panel<T>): object[] {
   const { title, axis, read, height = LOWER_HEIGHT, below = [], params = [] } = panel;
-  const lines = Object.entries(read).map(([name, readStep], i) => ({
-    ...{ ...STYLES[i]!, name },
+  const lines = Object.entries(read).map(([name, readStep], i, { length }) => ({
+    ...{ ...STYLES[length === 1 ? 1 : i]!, name },
     points: stepsOf(steps, time, (step) => ({ value: readStep(step) ?? null })),
   }));
   const known = lines.filter(({ points }) => points.some(({ value }) => value !== null));
@@ -266,21 +266,15 @@ function eventsPanel({ events = [], worst }: DrawnRun, time: TimeAxis): object[]
   ];
 }
 
-/** A value that the policy tuned: at the end of each window, and its range inside. */
-function tunedPanel({ name, unit, values, low, high }: TunedSeries, run: Windowed, time: TimeAxis): object[] {
-  const steps = run.windows.slice(0, values.length).map((window, i) => {
-    return { ...window, value: values[i], low: low[i], high: high[i] };
-  });
+/** A value that the policy tuned, at the end of each window. */
+function tunedPanel({ name, unit, values }: TunedSeries, run: Windowed, time: TimeAxis): object[] {
+  const steps = run.windows.slice(0, values.length).map((window, i) => ({ ...window, value: values[i] }));
   // As in the literature: `scheduleAhead` is `schedule_ahead`.
   const spelled = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return stepsPanel(time, steps, {
     title: unit === '' ? spelled : `${spelled} (${unit})`,
     axis: { format: ',~f' },
-    read: {
-      'lowest in a window': (step) => step.low,
-      'at its end': (step) => step.value,
-      highest: (step) => step.high,
-    },
+    read: { [spelled]: ({ value }) => value },
   });
 }
 

@@ -25,13 +25,7 @@ const gpus = gridFixture({
 
 function tunedFixture(name: string, unit: 'ms' | ''): TunedSeries {
   const values = Array.from({ length: 30 }, (_, bin) => 2 + 8 / (1 + bin));
-  return {
-    name,
-    unit,
-    values,
-    low: values.map((value) => value - 0.5),
-    high: values.map((value) => value + 0.5),
-  };
+  return { name, unit, values };
 }
 
 /** Windows of 5 s, in the third of which nothing was executed. */
@@ -176,11 +170,11 @@ describe('chart sets', () => {
 
   it('have a panel for a tuned value that changed, and a rule at the end if answers come later', () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
-    const flat = { name: 'scheduleAhead', unit: 'ms' as const, values: [0, 0], low: [0, 0], high: [0, 0] };
+    const tuned = (values: number[]) => [{ name: 'scheduleAhead', unit: 'ms' as const, values }];
     const chartOf = (more: Partial<typeof run>) =>
       JSON.stringify(runCharts({ ...run, ...more }).find(({ name }) => name === 'over-time')?.spec);
-    expect(chartOf({ tuned: [{ ...flat, high: [0, 0] }] })).not.toContain('schedule_ahead (ms)');
-    expect(chartOf({ tuned: [{ ...flat, high: [0, 1] }] })).toContain('schedule_ahead (ms)');
+    expect(chartOf({ tuned: tuned([0, 0]) })).not.toContain('schedule_ahead (ms)');
+    expect(chartOf({ tuned: tuned([0, 1]) })).toContain('schedule_ahead (ms)');
     const tail = { ...run.windows[0]!, beginSeconds: 20, endSeconds: 21, offeredRps: 0, failedRps: 900 };
     expect(chartOf({})).not.toContain('end of the workload');
     expect(chartOf({ windows: [...run.windows, tail] })).toMatch(/end of the workload.*"at":20,"value":900/);
