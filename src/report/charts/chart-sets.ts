@@ -14,7 +14,6 @@ import { type LatencyLine, latencyCdf, THIS_RUN } from './latency-cdf.js';
 import { outcomeBars } from './outcome-bars.js';
 import { overTime, runsOverTime } from './over-time.js';
 import { policyLines } from './policy-lines.js';
-import { policySpread } from './policy-spread.js';
 import { goodputLines, groupLines } from './sweep-lines.js';
 import { type ChartSpec, joined } from './theme.js';
 
@@ -155,15 +154,8 @@ export function comparisonCharts(
 
 /** Charts of a comparison of policies. */
 export function policyCharts(comparison: PolicyComparison): NamedChart[] {
-  const certainty = certaintyOf(comparison);
-  const stretched = 'the axis is stretched near 100';
-  return [
-    {
-      name: 'policies-spread',
-      spec: policySpread(comparison, `a tick for each cell, diamond and figure: mean · ${stretched}`),
-    },
-    { name: 'policies-goodput', spec: policyLines(comparison, `${certainty} · ${stretched}`) },
-  ];
+  const note = joined(certaintyOf(comparison), 'the axis is stretched near 100');
+  return [{ name: 'policies-goodput', spec: policyLines(comparison, note) }];
 }
 
 /** False if all requests arrived at one instant, so that there are no rates. */

@@ -60,7 +60,7 @@ describe('a comparison of policies', () => {
 
   it('draws every policy in every cell', async () => {
     const charts = policyCharts(comparison);
-    expect(charts.map(({ name }) => name)).toEqual(['policies-spread', 'policies-goodput']);
+    expect(charts.map(({ name }) => name)).toEqual(['policies-goodput']);
     for (const { spec } of charts) {
       const svg = await renderSvg(spec);
       for (const text of ['escapement', 'clockwork', 'fifo']) expect(svg).toContain(`>${text}<`);
