@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { checkWritable } from '../base/files/output-file.js';
-import { noteLines, notesOn } from '../record/policy-notes.js';
+import { noteLines } from '../record/policy-notes.js';
 import type { CellResult, RunResult } from '../record/results.js';
 import { compareRuns } from '../report/compare/compare.js';
 import { type NamedRun, runNames } from '../report/compare/named-run.js';
@@ -30,7 +30,8 @@ export async function compareFolders({ results: folders, ...args }: CompareArgs)
       ? [each.run]
       : each.results.cells.flatMap((cell) => (cell.status === 'done' ? cell.result : [])),
   );
-  for (const line of noteLines(notesOn(results.map(({ summary }) => summary)))) writeErr(`${line}\n`);
+  const notes = results.flatMap(({ summary: { policyNotes = [] } }) => policyNotes);
+  for (const line of noteLines(notes)) writeErr(`${line}\n`);
   const runs = loaded.filter((each) => each.kind === 'run');
   const [sweep] = loaded.filter((each) => each.kind === 'sweep');
   if (sweep === undefined) return compareAll(runs, args);

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import { sharesLine } from '../config/tenant-shares.js';
-import { noteLines, noteTexts } from '../record/policy-notes.js';
+import { noteLines } from '../record/policy-notes.js';
 import type { RunOrigin } from '../record/results.js';
 import { generatorLines } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
@@ -28,7 +28,7 @@ export async function oneRun(
     const said = [
       // With JSON, seed and digest go to stderr; the summary for people contains them.
       json ? `seed ${experiment.seed}` : null,
-      ...noteLines(noteTexts(experimentNotes(experiment))),
+      ...noteLines(experimentNotes(experiment)),
       sharesLine(experiment.tenants.list),
     ];
     writeErr(said.flatMap((line) => (line === null ? [] : `${line}\n`)).join(''));

@@ -1,6 +1,6 @@
 import type { Padding } from '../core/lengths.js';
 import { shortestExecNs } from '../core/model.js';
-import { POLICY_NOTES, type PolicyNote } from '../record/policy-notes.js';
+import type { PolicyNote } from '../record/policy-notes.js';
 import { entryOf, noteOnKinds } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
@@ -18,25 +18,32 @@ interface Asked {
   readonly padding: Padding;
 }
 
-/** Features of an experiment that its policy does not support. */
+const SHARES = 'requests within a share do not come first; those above one may be refused under overload';
+
+/** Features of an experiment that its policy does not support, and what it does instead. */
 export function policyNotes(asked: Asked): PolicyNote[] {
   const { policy, kinds, hasClasses, hasLengths, tenants, padding } = asked;
   const { weights, sharesFirst = false, batchesByLength = false } = entryOf(policy) ?? {};
-  const unsupported: Readonly<Record<(typeof POLICY_NOTES)[number], boolean>> = {
-    weights: hasClasses && weights !== 'used',
-    shares: tenants > 1 && !sharesFirst,
-    sharesWithLengths: tenants > 1 && sharesFirst && padding === 'bucket',
-    lengths: hasLengths && !batchesByLength,
-    lengthsWithClasses: hasLengths && batchesByLength && hasClasses,
-  };
   const onKinds = noteOnKinds(policy, kinds);
-  return [
-    ...POLICY_NOTES.filter((about) => unsupported[about]).map((about) => ({ policy: policy.kind, about })),
-    ...(onKinds === null ? [] : [{ policy: policy.kind, about: 'kinds' as const, text: onKinds }]),
+  const notes: readonly (readonly [applies: boolean, kind: PolicyNote['kind'], text: string])[] = [
+    [
+      hasClasses && weights !== 'used',
+      'warning',
+      'weights are ignored; results are still reported by class',
+    ],
+    [tenants > 1 && !sharesFirst, 'warning', SHARES],
+    [tenants > 1 && sharesFirst && padding === 'bucket', 'warning', `with padding: bucket, ${SHARES}`],
+    [
+      hasLengths && (!batchesByLength || hasClasses),
+      'note',
+      `inputs of any length share a batch${batchesByLength ? '; leave out classes to batch by length' : ''}`,
+    ],
+    [onKinds !== null, 'note', onKinds ?? ''],
   ];
+  return notes.flatMap(([applies, kind, text]) => (applies ? { kind, policy: policy.kind, text } : []));
 }
 
-/** Notes on the policy of a whole experiment. */
+/** Notes on a whole experiment; those without a policy are true of any. */
 export function experimentNotes(experiment: Experiment): PolicyNote[] {
   const { policy, cluster, classes, models, tenants, padding, warnings } = experiment;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
@@ -46,8 +53,8 @@ export function experimentNotes(experiment: Experiment): PolicyNote[] {
       ...{ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths },
       ...{ tenants: tenants.list.length, padding },
     }),
-    ...warnings.map((text) => ({ policy: policy.kind, about: 'models' as const, text })),
-    ...(tooShort === null ? [] : [{ policy: policy.kind, about: 'slo' as const, text: tooShort }]),
+    ...warnings.map((text) => ({ kind: 'warning' as const, text })),
+    ...(tooShort === null ? [] : [{ kind: 'note' as const, text: tooShort }]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { POLICY_NOTES } from './policy-notes.js';
+import { policyNoteSchema } from './policy-notes.js';
 import {
   amount,
   amountOrNull,
@@ -200,12 +200,9 @@ export const schedulerFiguresSchema = z.object({
       weightsUtilization: utilization('WEIGHTS'),
     })
     .describe('Mean over GPUs, from the end of the warm-up to the nominal end; absent for a load.'),
-  kindsNote: text(
-    'Use of several kinds of GPUs by the policy, if its published rule does not cover them.',
-  ).exactOptional(),
   policyNotes: list(
-    z.enum(POLICY_NOTES),
-    'Features of the experiment that the policy does not support: weights, serving requests within shares first (with padding: bucket no policy does), batching by length (with classes no policy does). Absent: it supports all.',
+    policyNoteSchema,
+    'Features of the experiment that the policy does not support; absent: it supports all.',
   ).exactOptional(),
   cost: costFiguresSchema
     .exactOptional()
@@ -246,7 +243,6 @@ export const summarySchema = z
     ).exactOptional(),
     actions: scheduler.actions,
     gpu: scheduler.gpu,
-    kindsNote: scheduler.kindsNote,
     policyNotes: scheduler.policyNotes,
     cost: scheduler.cost,
     scaling: scheduler.scaling,

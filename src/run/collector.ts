@@ -1,5 +1,4 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
-import { noteOnKinds } from '../config/create-policy.js';
 import { areSimulated, type ClusterConfig, type Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
 import { experimentNotes } from '../config/policy-notes.js';
@@ -10,7 +9,6 @@ import type { RunObserver } from '../core/observer.js';
 import type { CauseFinder } from '../record/causes.js';
 import { FleetTally } from '../record/fleet-tally.js';
 import { costFigures, latencyCurve, type PaidKind } from '../record/parts.js';
-import { isListed } from '../record/policy-notes.js';
 import type { RunEvent, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RESULTS_VERSION } from '../record/results-version.js';
 import { RunTally } from '../record/run-tally.js';
@@ -138,12 +136,9 @@ export class Collector {
   }
 
   /** Empty if the GPUs are of one unnamed kind. */
-  private costFigures(): Pick<ScheduledRun['summary'], 'kindsNote' | 'cost'> {
-    const { length } = this.recorder.kinds;
-    if (length === 0) return {};
-    const cost = costFigures(this.recorder, this.paid);
-    const note = noteOnKinds(this.experiment.policy, length);
-    return { ...(note === null ? {} : { kindsNote: note }), ...(cost === null ? {} : { cost }) };
+  private costFigures(): Pick<ScheduledRun['summary'], 'cost'> {
+    const cost = this.recorder.kinds.length === 0 ? null : costFigures(this.recorder, this.paid);
+    return cost === null ? {} : { cost };
   }
 
   /** Result of a run of which only the answers were seen. */
@@ -202,9 +197,9 @@ function sectionSenders({ workloads, classes, tenants }: Experiment) {
   });
 }
 
-/** Notes on the policy, including its use of several kinds of GPUs, for the summary. */
+/** Notes on the policy for the summary. */
 function notesOf(experiment: Experiment): Pick<ScheduledRun['summary'], 'policyNotes'> {
-  const notes = experimentNotes(experiment).flatMap(({ about }) => (isListed(about) ? about : []));
+  const notes = experimentNotes(experiment).filter(({ policy }) => policy !== undefined);
   return notes.length === 0 ? {} : { policyNotes: notes };
 }
 

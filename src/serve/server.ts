@@ -212,7 +212,7 @@ export class Server {
     };
     log.info({ ...facts, ...how }, 'ready');
     const note = noteOnKinds(policy, assembly.cluster.kinds.length);
-    if (note !== null) log.info(note);
+    if (note !== null) log.info(`${policy.kind} ${note}`);
     logReadiness(this.events, models);
   }
 

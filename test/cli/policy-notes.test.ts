@@ -9,7 +9,7 @@ workload: { kind: poisson, rate: 50/s, duration: 1s, tenant: small }
 output: { timeline: false }
 `;
 const notFirst = (who: string) =>
-  `with ${who}, requests within a share do not come first; those above one may be refused under overload`;
+  `${who}: requests within a share do not come first; those above one may be refused under overload`;
 
 test('simulate says what shares come to and whether they come first, and compare says it again', async () => {
   const dir = tempDir();
@@ -20,7 +20,7 @@ test('simulate says what shares come to and whether they come first, and compare
       .stderr;
   };
   const shares = 'tenants: others 50 %, big 25 %, small 25 % of what GPUs can do under overload\n';
-  expect(await simulated('edf')).toContain(`warning: shares: ${notFirst('the policy edf')}\n${shares}`);
+  expect(await simulated('edf')).toContain(`warning: ${notFirst('policy edf')}\n${shares}`);
   const own = await simulated('escapement');
   expect(own).toContain(shares);
   expect(own).not.toContain('warning');
@@ -29,7 +29,7 @@ test('simulate says what shares come to and whether they come first, and compare
     'compare',
     ...['edf', 'clockwork', 'escapement'].map((name) => join(dir, name)),
   ]);
-  expect(stderr).toBe(`warning: shares: ${notFirst('the policies edf and clockwork')}\n`);
+  expect(stderr).toBe(`warning: ${notFirst('policies edf and clockwork')}\n`);
 });
 
 test('reports of runs, comparisons and sweeps say it too, and so do plans, with what shares come to', async () => {
@@ -45,7 +45,7 @@ test('reports of runs, comparisons and sweeps say it too, and so do plans, with 
   const policies = ['--vary', 'policy.kind=edf,escapement', '--seeds', '1'];
   await runCli(['sweep', file, ...policies, '--out', sweep]);
   await runCli(['compare', sweep]);
-  const saying = `Shares: ${notFirst('the policy edf')}.`;
+  const saying = `${notFirst('Policy edf')}.`;
   for (const page of [
     join(edf, 'report.html'),
     runs,
@@ -57,6 +57,6 @@ test('reports of runs, comparisons and sweeps say it too, and so do plans, with 
   const planned = await runCli(
     words`plan ${file} --target attainment>=50% --over cluster.gpus=1:2 --seeds 1 --set policy.kind=edf`,
   );
-  expect(planned.stdout).toContain(`note: shares: ${notFirst('the policy edf')}\n`);
+  expect(planned.stdout).toContain(`note: ${notFirst('policy edf')}\n`);
   expect(planned.stdout).toContain('note: tenants: others 50 %, big 25 %, small 25 % of what GPUs can do');
 });

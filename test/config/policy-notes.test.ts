@@ -19,29 +19,34 @@ const notesOf = (
     hasLengths: asked.lengths ?? false,
     tenants: asked.tenants ?? 0,
     padding: asked.padding ?? 'batch',
-  }).map(({ about }) => about);
+  }).map(({ kind, text }) => `${kind} ${text.slice(0, 24)}`);
 
 it('says of a policy only what was asked for and it does not do', () => {
   expect(notesOf('fifo', {})).toEqual([]);
   expect(notesOf('fifo', { classes: true, lengths: true, kinds: 2 })).toEqual([
-    'weights',
-    'lengths',
-    'kinds',
+    'warning weights are ignored; res',
+    'note inputs of any length sha',
+    'note on several kinds of GPUs',
   ]);
   expect(notesOf('escapement', { classes: true, kinds: 2 })).toEqual([]);
   expect(notesOf('escapement', { lengths: true })).toEqual([]);
 });
 
 it('says that no policy batches by length where requests have classes', () => {
-  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual(['lengthsWithClasses']);
-  expect(notesOf('edf', { classes: true, lengths: true })).toEqual(['weights', 'lengths']);
+  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual(['note inputs of any length sha']);
+  expect(notesOf('edf', { classes: true, lengths: true })).toEqual([
+    'warning weights are ignored; res',
+    'note inputs of any length sha',
+  ]);
 });
 
 it('says of two tenants or more that their shares do not come first', () => {
-  expect(notesOf('edf', { tenants: 2 })).toEqual(['shares']);
+  expect(notesOf('edf', { tenants: 2 })).toEqual(['warning requests within a share ']);
   expect(notesOf('edf', { tenants: 1 })).toEqual([]);
   expect(notesOf('escapement', { tenants: 2 })).toEqual([]);
-  expect(notesOf('escapement', { tenants: 2, padding: 'bucket' })).toEqual(['sharesWithLengths']);
+  expect(notesOf('escapement', { tenants: 2, padding: 'bucket' })).toEqual([
+    'warning with padding: bucket, re',
+  ]);
 });
 
 const experiment = (models: string, workload: string, slo: string) =>

@@ -159,10 +159,10 @@ describe('warnings', () => {
     const tenants = 'tenants={ list: [{ name: a }, { name: b }] }';
     expect(await warnings({}, [tenants, 'policy.kind=escapement'])).toEqual([]);
     expect(await warnings({}, [tenants, 'policy.kind=edf'])).toEqual([
-      'shares: with the policy edf, requests within a share do not come first; those above one may be refused under overload',
+      'policy edf: requests within a share do not come first; those above one may be refused under overload',
     ]);
     expect(await warnings({}, [tenants, 'policy.kind=escapement', 'padding=bucket'])).toEqual([
-      'shares: with padding: bucket and the policy escapement, requests within a share do not come first; those above one may be refused under overload',
+      'policy escapement: with padding: bucket, requests within a share do not come first; those above one may be refused under overload',
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { basename, extname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { noteLines, noteTexts } from '../../record/policy-notes.js';
+import { noteLines } from '../../record/policy-notes.js';
 import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
 import type { Shard } from '../../run/sweep/units.js';
 import { tableWidth } from '../../text/terminal.js';
@@ -78,7 +78,7 @@ async function runWhole(sweep: Sweep, checks: Checks, args: Args): Promise<void>
         const left = `note: ${plural(empty, 'combination')} without any GPU ${empty === 1 ? 'is' : 'are'} left out`;
         const lines = [
           `seed ${seeds.join(', ')}: ${cells} cells on ${runs.place}`,
-          ...noteLines(noteTexts(notes)),
+          ...noteLines(notes),
           ...(empty === 0 ? [] : [left]),
         ];
         runs.begin(cells, lines.map((line) => `${line}\n`).join(''));

@@ -1,5 +1,5 @@
 import type { MeasuredSummary } from '../../record/figures.js';
-import { notesOn } from '../../record/policy-notes.js';
+import { noteTexts } from '../../record/policy-notes.js';
 import { capital } from '../../text/words.js';
 import type { Block, Section } from '../document.js';
 
@@ -22,7 +22,7 @@ export function cautions(warnings: readonly string[], summaries: readonly Measur
 
 /** Requested settings that the policies of these runs do not support, a line each. */
 export function policyNotes(summaries: readonly MeasuredSummary[]): Block[] {
-  return notesOn(summaries).map(({ kind, text }) => ({
+  return noteTexts(summaries.flatMap(({ policyNotes = [] }) => policyNotes)).map(({ kind, text }) => ({
     text: `${capital(text)}.`,
     tone: kind === 'warning' ? 'alert' : 'small',
   }));

@@ -289,9 +289,9 @@ output: { timeline: false }
   const vary = ['--vary', 'policy.kind=fifo,clipper,escapement', '--vary', 'slo=50ms,100ms'];
   const { stderr } = await runCli(['sweep', file, ...ONE_THREAD, ...vary, '--out', out]);
   const said = [
-    'warning: weights: ignored by the policies fifo and clipper; results are still reported by class',
-    expect.stringMatching(/^note: fifo on several kinds of GPUs: .*any free GPU takes the next batch/),
-    expect.stringMatching(/^note: clipper on several kinds of GPUs: .*slowest GPUs/),
+    'warning: policies fifo and clipper: weights are ignored; results are still reported by class',
+    expect.stringMatching(/^note: policy fifo: on several kinds of GPUs: .*any free GPU takes the next batch/),
+    expect.stringMatching(/^note: policy clipper: on several kinds of GPUs: .*slowest GPUs/),
   ];
   const linesOf = (text: string) => text.split('\n').filter((line) => /^(note|warning): /.test(line));
   expect(linesOf(stderr)).toEqual(said);

@@ -103,7 +103,7 @@ policy: { kind: ${policy} }
     );
   const shares = 'tenants: others 50 %, big 50 % of what GPUs can do under overload';
   expect(setupNotes([await end(1, 'edf'), await end(1, 'edf')])).toEqual([
-    expect.stringContaining('shares: with the policy edf, requests within a share do not come first'),
+    expect.stringContaining('policy edf: requests within a share do not come first'),
     shares,
   ]);
   expect(setupNotes([await end(1, 'escapement'), await end(1, 'edf')])).toEqual([shares]);

@@ -32,9 +32,9 @@ beforeEach(() => {
 });
 
 test('says that an SLO is too short only if it is in every cell', () => {
-  const slo = { policy: 'edf', about: 'slo', text: 'slo: 15ms is shorter' } as const;
-  const shares = { policy: 'edf', about: 'shares' } as const;
-  const notesOf = (...notes: PlannedCell[]) => notesOfAll(notes).map(({ about }) => about);
+  const slo = { kind: 'note', text: 'slo: 15ms is shorter' } as const;
+  const shares = { kind: 'warning', policy: 'edf', text: 'shares' } as const;
+  const notesOf = (...notes: PlannedCell[]) => notesOfAll(notes).map(({ text }) => text);
   const cell = (notes: readonly PolicyNote[]): PlannedCell => ({
     ...{ cell: PLANNED[0]!.cell, task: cellTask('a'), notes },
   });
@@ -42,7 +42,7 @@ test('says that an SLO is too short only if it is in every cell', () => {
     ...{ cell: PLANNED[0]!.cell, task: null },
     refused: { status: 'failed', code: 'E_MODEL_TOO_LARGE', message: 'too large' },
   };
-  expect(notesOf(cell([slo]), cell([slo, shares]), refused)).toEqual(['slo', 'slo', 'shares']);
+  expect(notesOf(cell([slo]), cell([slo, shares]), refused)).toEqual([slo.text, slo.text, 'shares']);
   expect(notesOf(cell([slo]), cell([shares]))).toEqual(['shares']);
   expect(notesOf(cell([slo]), cell([{ ...slo, text: 'slo: 10ms is shorter' }]))).toEqual([]);
 });
