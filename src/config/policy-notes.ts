@@ -26,11 +26,7 @@ export function policyNotes(asked: Asked): PolicyNote[] {
   const { weights, sharesFirst = false, batchesByLength = false } = entryOf(policy) ?? {};
   const onKinds = noteOnKinds(policy, kinds);
   const notes: readonly (readonly [applies: boolean, kind: PolicyNote['kind'], text: string])[] = [
-    [
-      hasClasses && weights !== 'used',
-      'warning',
-      'weights are ignored; results are still reported by class',
-    ],
+    [hasClasses && weights !== 'used', 'warning', 'weights are ignored; results are still reported by class'],
     [tenants > 1 && !sharesFirst, 'warning', SHARES],
     [tenants > 1 && sharesFirst && padding === 'bucket', 'warning', `with padding: bucket, ${SHARES}`],
     [

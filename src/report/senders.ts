@@ -5,7 +5,7 @@ import { numberCell, rateCell } from './cells.js';
 import type { Section } from './document.js';
 import { meanOf, meanOfKnown } from './statistics.js';
 
-/** Results of one class or tenant with one policy or fleet in one cell, mean over seeds. */
+/** Results of one class or tenant with one policy in one cell, mean over seeds. */
 interface SenderOutcome {
   readonly name: string;
   /** Weight of a request; absent for a tenant. */
@@ -25,7 +25,7 @@ type SenderKind = 'class' | 'tenant';
 /** Outcomes by class and by tenant. */
 export type Senders = Readonly<Record<SenderKind, readonly SenderOutcome[]>>;
 
-/** Results of policies or fleets in the same conditions, in their order; null if one has no finished run. */
+/** Results of policies in the same conditions, in their order; null if one has no finished run. */
 interface ComparedCell {
   readonly results: readonly (Senders | null)[];
 }
@@ -41,14 +41,10 @@ const PROMISED = { class: '(guaranteed)', tenant: '(share under overload)' };
 const MOST_SENDERS = 8;
 
 /**
- * Results of each class, then of each tenant, if all runs have the same ones: a table per figure with a row per policy
- * or fleet, the means over the cells that all of them finished.
+ * Results of each class, then of each tenant, if all runs have the same ones: a table per figure with a row per policy,
+ * the means over the cells that all of them finished.
  */
-export function senderSections(
-  compared: 'policy' | 'fleet',
-  rows: readonly string[],
-  cells: readonly ComparedCell[],
-): Section[] {
+export function senderSections(rows: readonly string[], cells: readonly ComparedCell[]): Section[] {
   const complete = cells.filter(({ results }) => results.every((result) => result !== null));
   return (['class', 'tenant'] as const).flatMap((kind) => {
     const all = complete.flatMap(({ results }) => results.map((result) => result![kind]));
@@ -68,7 +64,7 @@ export function senderSections(
       const heading = `${title} by ${kind}, means in ${unit}`;
       const table = {
         columns: [
-          { title: compared },
+          { title: 'policy' },
           ...titles.map((each, i) => ({ title: each, numeric: true, pageOnly: i >= MOST_SENDERS })),
         ],
         rows: [

@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { RunParts } from '../../src/record/results.js';
-import { fleetSections } from '../../src/report/fleet-text.js';
-import { fleetOf, rankFleets } from '../../src/report/fleets.js';
 import { comparePolicies } from '../../src/report/policies/compare.js';
 import { senderSections } from '../../src/report/senders.js';
-import { documentText } from '../../src/report/terminal/document-text.js';
 import { policiesText } from '../../src/report/terminal/summary-text.js';
-import { partFixture, runFixture } from './fixtures.js';
+import { partFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
 
 type Tenant = NonNullable<RunParts['tenant']>[number];
@@ -95,7 +92,7 @@ edf                      50.0   50.0
     const idle = compared(() => ({
       by: { tenant: [tenant('small', { gpuShare: null }), tenant('flood', {})] },
     }));
-    expect(senderSections('policy', ['a', 'b'], idle.cells).map(({ title }) => title)).toEqual([
+    expect(senderSections(['a', 'b'], idle.cells).map(({ title }) => title)).toEqual([
       'Attainment by tenant, means in percent',
       'Goodput by tenant, means in requests/s',
     ]);
@@ -136,66 +133,5 @@ describe('what classes got of each policy', () => {
       by: { class: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})] },
     }));
     expect(policiesText(varied)).toMatch(/^policy +gold +others$/m);
-  });
-});
-
-describe('what classes and tenants got of each fleet', () => {
-  const { summary } = runFixture({ sloMs: 50, goodputRps: 480 });
-  const fleet = (name: string, gpuHours: number, by: Partial<RunParts>) => {
-    const scaling = { scaler: 'reactive', gpuHours, meanGpus: 1, mostGpus: 3, ordered: 2, stopped: 1 };
-    return fleetOf(name, { ...summary, attainment: 0.995, scaling, by: { ...summary.by, ...by } })!;
-  };
-  const fleets = rankFleets([
-    fleet('dear', 9, {
-      class: [classOf('gold', { weight: 10 })],
-      tenant: [
-        tenant('small', { attainment: 0.999, goodputRps: 199.8, gpuShare: 0.2 }),
-        tenant('big', { share: 0.75, gpuShare: 0.8 }),
-      ],
-    }),
-    fleet('cheap', 5, {
-      class: [classOf('gold', { weight: 10, attainment: 0.8 })],
-      tenant: [
-        tenant('small', { attainment: 0.85, goodputRps: 170, gpuShare: 0.3 }),
-        tenant('big', { share: 0.75, gpuShare: 0.7 }),
-      ],
-    }),
-  ]);
-
-  it('is below their ranking, in its order', () => {
-    const text = documentText({ kind: '', title: '', lead: [], sections: fleetSections(fleets) });
-    expect(text).toContain(`
-Attainment by class, means in percent
-
-fleet  gold × 10
-cheap       80.0
-dear        50.0
-`);
-    expect(text).toContain(`
-Attainment by tenant, means in percent
-
-fleet  small   big
-cheap   85.0  50.0
-dear    99.9  50.0
-
-Goodput by tenant, means in requests/s
-
-fleet  small  big
-cheap    170  100
-dear   199.8  100
-
-GPU time by tenant, means in percent
-
-fleet                   small   big
-cheap                    30.0  70.0
-dear                     20.0  80.0
-(share under overload)   25.0  75.0
-`);
-    expect(text).not.toMatch(/\n\n\n/);
-  });
-
-  it('is nowhere if there are none', () => {
-    const bare = rankFleets([fleet('dear', 9, {}), fleet('cheap', 5, {})]);
-    expect(fleetSections(bare).map(({ title }) => title)).toEqual(['Fleets by cost', '']);
   });
 });

@@ -1,6 +1,5 @@
 import type { RunKind } from '../../record/results.js';
 import { formatSlo } from '../../text/numbers.js';
-import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
 import { type ComparedFigure, comparedFigures } from './figures.js';
 import { type Headline, headlinesOf } from './headline.js';
@@ -14,8 +13,6 @@ export interface Comparison {
   /** Reasons why the runs are not comparable, and misleading figures; one line each. */
   readonly warnings: readonly string[];
   readonly figures: readonly ComparedFigure[];
-  /** Fleets of the runs by cost; empty without a scaler. */
-  readonly fleets: readonly RankedFleet[];
 }
 
 /** One of the compared runs. */
@@ -51,7 +48,6 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
       ...runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`)),
     ],
     figures,
-    fleets: rankFleets(runs.flatMap(({ name, run: { summary } }) => fleetOf(name, summary) ?? [])),
   };
 }
 

@@ -4,25 +4,20 @@ import type { Comparison } from '../compare/compare.js';
 import type { ComparedFigure } from '../compare/figures.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
 import type { Document, Table } from '../document.js';
-import { fleetAnswer, fleetSections } from '../fleet-text.js';
 import { runName } from '../run-kind.js';
 import { cautions } from './blocks.js';
 
 /** Runs side by side. `summaries`: of the runs. */
 export function compareDocument(comparison: Comparison, summaries: readonly MeasuredSummary[]): Document {
-  const { runs, headlines, warnings, figures, fleets } = comparison;
+  const { runs, headlines, warnings, figures } = comparison;
   const shown = figures.filter(saysSomething);
   const columns = runs.flatMap(({ name }, i) => (i === 0 ? [name] : [name, 'difference', '%']));
-  const answer = fleetAnswer(fleets);
   return {
     kind: 'escapement comparison',
     title: runs.map(({ name }) => name).join(' · '),
-    lead: [answer?.title ?? '', answer?.reason ?? '', ...headlines.map(({ text }) => text)].filter(
-      (line) => line !== '',
-    ),
+    lead: headlines.map(({ text }) => text),
     sections: [
       cautions(warnings, summaries),
-      ...fleetSections(fleets),
       { title: 'Charts', blocks: [{ charts: true }] },
       { title: 'Runs', blocks: [{ table: runsTable(runs) }] },
       {

@@ -29,7 +29,6 @@ export function policiesDocument(comparison: PolicyComparison): Document {
       { title: 'Every cell', blocks: [{ table: cellsTable(comparison) }] },
       { title: 'All cells', blocks: [{ table: overviewTable(comparison) }] },
       ...senderSections(
-        'policy',
         policies.map(({ name }) => name),
         cells,
       ),

@@ -1,20 +1,18 @@
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
-import { formatCount, formatFactor } from '../../text/numbers.js';
+import { formatCount, formatFactor, round3 } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import { countCell, msCell, numberCell, percentCell } from '../cells.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { kindOfGpus, takeFleet } from '../fleet-label.js';
-import { fleetSections } from '../fleet-text.js';
 import { present } from '../lists.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
 import { type Estimate, shareWithInterval, withInterval } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
 import { fixedValues, placeCell, sweepAxes } from '../study/axes.js';
-import { sweptFleets } from '../study/fleets.js';
 import { aggregate, measureOf, type Point, scoreOf, sortPoints } from '../study/points.js';
 import { verdict } from '../study/verdict.js';
 import { experimentToRun, policyNotes } from './blocks.js';
@@ -33,7 +31,6 @@ export function sweepDocument(results: SweepResults): Document {
       { title: '', blocks: [{ text: provenance(results) }] },
       { title: 'Results', blocks: [{ table: pointsTable(results) }] },
       { title: '', blocks: [{ text: readings(results), tone: 'small' }], only: 'page' },
-      ...fleetSections(sweptFleets(results)),
       {
         title: 'Charts',
         blocks: [...(leftOut === '' ? [] : [{ text: leftOut }]), { charts: true as const }],
@@ -61,9 +58,9 @@ function readings(results: SweepResults): string {
   const points = aggregate(results);
   const ranking = recommend(results)[0]?.ranking ?? 'score';
   const best =
-    ranking === 'score'
+    ranking !== 'price'
       ? `Best: the highest mean ${points[0] === undefined ? 'goodput' : measureOf(points[0])}; a tie differs by less than 0.1 %, or its difference from the best has 0 in its 95 % confidence interval.`
-      : 'Cheapest: the lowest price per hour of those that do what is required; if none does, the lowest price per million in time.';
+      : 'Cheapest: the lowest price per hour, or the fewest GPU-hours, of those that do what is required.';
   return `${best} Worst model: the lowest attainment of any model with at least ${FEWEST_REQUESTS} requests, in the worst run.`;
 }
 
@@ -104,7 +101,7 @@ function marksOf(recommendations: readonly Recommendation[]): Map<Point, string[
   const marks = new Map<Point, string[]>();
   const mark = (point: Point, text: string) => marks.set(point, [...(marks.get(point) ?? []), text]);
   for (const { best, tied, default: usual, ranking } of recommendations) {
-    mark(best, { score: 'best', hour: 'cheapest', million: 'cheapest per million' }[ranking]);
+    mark(best, ranking === 'price' ? 'cheapest' : 'best');
     for (const point of tied) mark(point, 'tie');
     if (usual !== null) mark(usual, 'default');
   }
@@ -154,6 +151,11 @@ function figureColumns(
     figure('worst model', (point) => percentCell(worstModel(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
     figure('p99', ({ p99Ms }) => msCell(p99Ms)),
+    some(({ cells }) => cells.some(({ result }) => result.summary.scaling !== undefined)) &&
+      figure('GPU-hours', ({ gpuHours }) => ({
+        text: gpuHours === null ? '–' : String(round3(gpuHours)),
+        sort: gpuHours ?? -1,
+      })),
     hasCost && figure('per hour', ({ cost }) => ({ text: costTexts(cost)[0], sort: cost?.perHour ?? -1 })),
     hasCost &&
       figure('per million in time', ({ cost }) => ({
@@ -172,7 +174,7 @@ function figureColumns(
 function gainsOf(recommendations: readonly Recommendation[]): Map<Point, number> {
   return new Map(
     recommendations.flatMap(({ points, default: usual, ranking }) => {
-      if (usual === null || ranking !== 'score') return [];
+      if (usual === null || ranking === 'price') return [];
       const base = scoreOf(usual);
       const gain = (score: number) => (base === 0 && score === 0 ? 1 : score / base);
       return points.map((point) => [point, gain(scoreOf(point))] as const);

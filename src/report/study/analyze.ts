@@ -1,6 +1,5 @@
 import type { FailedCell, SweepResults } from '../../record/results.js';
 import { checkThreshold, parseThreshold } from '../../record/threshold.js';
-import { FLEET_TARGET } from '../fleets.js';
 import { groupBy } from '../lists.js';
 import { estimateOf, type Sample, scaledSample } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
@@ -20,18 +19,18 @@ export interface Recommendation {
   readonly tied: readonly Point[];
   /** Point at the same conditions with every choice at its default; null if the sweep did not run that. */
   readonly default: Point | null;
-  /** Score of the best ÷ that of the default; Infinity if the default's is 0; null without a default, and by price. */
+  /** Score of the best ÷ that of the default; Infinity if the default's is 0; null without a default, or by price. */
   readonly improvement: number | null;
   readonly ranking: Ranking;
   /** Choice with the lowest score. */
   readonly poorest: Point;
 }
 
-/**
- * Criterion of a decision: the score; or, if fleets with prices were varied, the price per hour among those that meet the
- * requirements, and the price of a million requests in time if none does.
- */
-type Ranking = 'score' | 'hour' | 'million';
+/** Criterion of a decision: the score; if fleets were varied, the price of those that do what is required, if any do. */
+type Ranking = 'score' | 'price' | 'missed';
+
+/** Share of the requests that a fleet must answer in time, unless thresholds say what is required. */
+export const FLEET_TARGET = 0.99;
 
 /** One choice for all conditions. */
 export interface CommonChoice {
@@ -60,7 +59,7 @@ export function requirementOf({ required = [] }: SweepResults): (point: Point) =
  * scores, the common choice is taken, because one setting is easier to deploy than several, else the default, because a
  * change needs a reason, else the smaller value, which holds work back least (the first varied key decides first; names
  * rank in the order of the sweep). If some choices meet the sweep's thresholds, only those count. If the choices are
- * fleets with prices, the cheapest that meets them, or answers 99 % in time without any. Empty if the sweep varied
+ * fleets of which it is known what was paid, the cheapest that meets them, or answers 99 % in time without any. Empty if the sweep varied
  * nothing that can be chosen.
  */
 export function recommend(results: SweepResults): Recommendation[] {
@@ -81,7 +80,7 @@ export function recommend(results: SweepResults): Recommendation[] {
       best,
       tied: all.filter((point) => point !== best),
       default: usual,
-      improvement: usual === null || ranking !== 'score' ? null : ratio(scoreOf(best), scoreOf(usual)),
+      improvement: usual === null || ranking === 'price' ? null : ratio(scoreOf(best), scoreOf(usual)),
       ranking,
       poorest: points.reduce((poorest, point) => (scoreOf(point) < scoreOf(poorest) ? point : poorest)),
     };
@@ -136,7 +135,8 @@ const KNOWN = new WeakMap<SweepResults, Analysis>();
 function analyse(results: SweepResults): Analysis {
   const known = KNOWN.get(results);
   if (known !== undefined) return known;
-  const priced = pricedFleetKeys(results);
+  const priceOf = pricesOf(results);
+  const priced = priceOf === null ? [] : fleetKeys(results);
   const axes = sweepAxes(results);
   const choices = axes.filter(({ key, isChoice }) => isChoice || priced.includes(key));
   const givens = axes.filter((axis) => !choices.includes(axis));
@@ -146,11 +146,12 @@ function analyse(results: SweepResults): Analysis {
   const isServed = ({ attainment }: Point) => (attainment?.mean ?? -1) >= FLEET_TARGET;
   const meets = priced.length > 0 && results.required === undefined ? isServed : required;
   const groupOf = (points: readonly Point[]): Group => {
-    const meeting = points.filter(meets);
-    const eligible = meeting.length > 0 ? meeting : points;
-    const ranking = priced.length === 0 ? 'score' : meeting.length > 0 ? 'hour' : 'million';
+    const real = points.filter((point) => scalerOf(point) !== CLAIRVOYANT);
+    const meeting = real.filter(meets);
+    const eligible = [meeting, real, points].find(({ length }) => length > 0)!;
+    const ranking = priced.length === 0 ? 'score' : meeting.length > 0 ? 'price' : 'missed';
     const samplesOf = (point: Point) =>
-      ranking === 'score' ? scoresOf(point) : [cheapness(point, ranking), ...scoresOf(point)];
+      ranking === 'price' ? [{ bySeed: { all: 1 / priceOf!(point) } }, ...scoresOf(point)] : scoresOf(point);
     return { points, eligible, ranking, samplesOf, standing: standingOf(eligible, samplesOf) };
   };
   const groups = choices.length === 0 ? [] : [...groupBy(ascending, conditionsOf).values()].map(groupOf);
@@ -160,29 +161,37 @@ function analyse(results: SweepResults): Analysis {
   return analysis;
 }
 
-/** Keys of a sweep that change the GPUs, if all fleets have a price and no scaler; else none. */
-function pricedFleetKeys(results: SweepResults): string[] {
+/** Name of the scaler that knows the future, which no real one can. */
+const CLAIRVOYANT = 'clairvoyant';
+
+/** Price of a point per hour, or its GPU-hours if a scaler decides them and not all GPUs have prices; null: not known. */
+function pricesOf(results: SweepResults): ((point: Point) => number) | null {
   const points = aggregate(results);
-  const hasPrice = ({ cost, cells }: Point) =>
-    cost !== null && cells.every(({ result }) => result.summary.scaling === undefined);
-  if (!points.every(hasPrice)) return [];
+  if (points.every(({ cost }) => cost !== null)) return ({ cost }) => cost!.perHour;
+  const isKnown = points.every(({ gpuHours }) => gpuHours !== null);
+  return isKnown && points.some((point) => scalerOf(point) !== null) ? ({ gpuHours }) => gpuHours! : null;
+}
+
+/** Keys of a sweep that change the GPUs or their scaler. */
+function fleetKeys(results: SweepResults): string[] {
   return sweepAxes(results)
     .map(({ key }) => key)
     .filter((key) => {
-      const same = groupBy(points, (point) => JSON.stringify(pick(point, (other) => other !== key)));
+      const same = groupBy(aggregate(results), (point) =>
+        JSON.stringify(pick(point, (other) => other !== key)),
+      );
       return [...same.values()].some((members) => new Set(members.map(fleetOf)).size > 1);
     });
 }
 
-function fleetOf({ cells }: Point): string {
-  const kinds = cells[0]?.result.summary.by.kind ?? [];
-  return JSON.stringify(kinds.filter(({ gpus }) => gpus > 0).map(({ key, gpus }) => [key, gpus]));
+function fleetOf(point: Point): string {
+  const kinds = point.cells[0]?.result.summary.by.kind ?? [];
+  const scaler = scalerOf(point);
+  return scaler ?? JSON.stringify(kinds.filter(({ gpus }) => gpus > 0).map(({ key, gpus }) => [key, gpus]));
 }
 
-/** Millions or hours for one unit of money; 0 if nothing was answered in time. */
-function cheapness({ cost }: Point, ranking: 'hour' | 'million'): Sample {
-  const price = (ranking === 'hour' ? cost?.perHour : cost?.perMillionInTime) ?? Number.POSITIVE_INFINITY;
-  return { bySeed: { all: 1 / price } };
+function scalerOf({ cells }: Point): string | null {
+  return cells[0]?.result.summary.scaling?.scaler ?? null;
 }
 
 function pick({ values }: Pick<Point, 'values'>, wanted: (key: string) => boolean): Record<string, string> {
@@ -222,7 +231,7 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonCho
   const most = Math.max(...counts);
   const rows = all.filter((_, i) => counts[i] === most);
   // A fleet must do what is required under every condition.
-  if (groups.some(({ ranking }) => ranking === 'million' || (ranking === 'hour' && most < groups.length)))
+  if (groups.some(({ ranking }) => ranking === 'missed' || (ranking === 'price' && most < groups.length)))
     return null;
   const { best, equal } = standingOf(rows, ({ scores }) => scores);
   const usual = equal.find(({ points }) =>
@@ -257,7 +266,7 @@ function isDefault({ values }: Point, choices: readonly Axis[]): boolean {
 }
 
 function stake({ best, poorest, improvement, ranking }: Recommendation): number {
-  if (ranking !== 'score') return ranking === 'hour' ? 1 : 0;
+  if (ranking !== 'score') return ranking === 'price' ? 1 : 0;
   return best.groups.length > 0 ? ratio(scoreOf(best), scoreOf(poorest)) : (improvement ?? 0);
 }
 

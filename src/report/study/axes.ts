@@ -12,7 +12,7 @@ export interface Axis {
   readonly unit: string;
   /** A numeric axis may have words among its values, such as `auto`. */
   readonly kind: 'number' | 'category';
-  /** True if the operator chooses it (policy, cluster), false if it is given (SLO, workload, models). */
+  /** True if the operator chooses it (policy, cluster, scaler), false if it is given (SLO, workload, models). */
   readonly isChoice: boolean;
   /** Numbers ascend, words after them; names are in the order of the sweep. */
   readonly values: readonly AxisValue[];
@@ -63,7 +63,7 @@ function axis(key: string, texts: readonly string[], defaultText: string | undef
     title: numeric && unit !== '' ? `${label} (${unit})` : label,
     unit: numeric ? unit : '',
     kind: numeric ? 'number' : 'category',
-    isChoice: /^(policy|cluster)(\.|$)/.test(key),
+    isChoice: /^(policy|cluster|scaler)(\.|$)/.test(key),
     values,
     default: defaultText === undefined ? null : findValue(values, place(defaultText, -1), numeric),
   };

@@ -1,6 +1,6 @@
-import { formatFactor, formatPercent, formatRate } from '../../text/numbers.js';
+import { formatFactor, formatPercent, formatRate, round3 } from '../../text/numbers.js';
 import { listed } from '../../text/words.js';
-import { costTexts } from '../cost-text.js';
+import { priceText } from '../cost-text.js';
 import { takeFleet } from '../fleet-label.js';
 import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
 import type { Recommendation } from './analyze.js';
@@ -13,7 +13,7 @@ export function finding(recommendation: Recommendation | null): string {
   if (recommendation === null) return '';
   const { best, choice, conditions, tied, ranking, improvement, default: usual } = recommendation;
   const where = Object.keys(conditions).length === 0 ? '' : ` at ${valuesLabel(conditions)}`;
-  if (ranking !== 'score') return `Cheapest${where}: ${choiceLabel(choice)}, ${priceOf(recommendation)}`;
+  if (ranking === 'price') return `Cheapest${where}: ${choiceLabel(choice)}, ${paidText(best)}`;
   return [
     `Best${where}: ${choiceLabel(choice)}`,
     best.groups.length > 0 ? servedGroups(best) : `${formatRate(best.goodputRps?.mean ?? null)} req/s`,
@@ -26,15 +26,14 @@ export function finding(recommendation: Recommendation | null): string {
 
 /** Meaning of the marks of recommendations in a chart: `best at each SLO`, `cheapest at each SLO`. */
 export function bestOf(recommendations: readonly Recommendation[]): string {
-  const isCheapest = recommendations.some(({ ranking }) => ranking !== 'score');
+  const isCheapest = recommendations.some(({ ranking }) => ranking === 'price');
   const conditions = Object.keys(recommendations[0]?.conditions ?? {}).map(keyLabel);
   return `${isCheapest ? 'cheapest' : 'best'}${conditions.length === 0 ? '' : ` at each ${listed(conditions)}`}`;
 }
 
-/** `3.85 per hour`, or the price that decides where no fleet does what is required. */
-export function priceOf({ best, ranking }: Pick<Recommendation, 'best' | 'ranking'>): string {
-  const [perHour, perMillion] = costTexts(best.cost);
-  return ranking === 'hour' ? `${perHour} per hour` : `${perMillion} per million in time`;
+/** `3.85 per hour`, or `16.2 GPU-hours` without prices. */
+export function paidText({ cost, gpuHours }: Pick<Point, 'cost' | 'gpuHours'>): string {
+  return cost === null ? `${round3(gpuHours ?? 0)} GPU-hours` : `${priceText(cost.perHour)} per hour`;
 }
 
 /** `29.1 % of interactive, 100 % of batch in time`; of many groups only the worst-served one. */

@@ -1,3 +1,4 @@
+import { gpuHoursOf } from '../../record/figures.js';
 import { offeredMs } from '../../record/latency.js';
 import type {
   CellResult,
@@ -23,7 +24,7 @@ import { type Axis, sweepAxes } from './axes.js';
 export interface Point {
   /** Values of the keys that have several values in the sweep and that matter here. */
   readonly values: Readonly<Record<string, string>>;
-  /** The part of them that can be chosen: policy, cluster. */
+  /** The part of them that can be chosen: policy, cluster, scaler. */
   readonly choice: Readonly<Record<string, string>>;
   /** Null, like the offered load: the runs have no span. */
   readonly goodputRps: Estimate | null;
@@ -38,6 +39,8 @@ export interface Point {
   readonly p99Ms: number | null;
   /** Cost of the GPUs, and of a million requests in time (null: there were none); null if they have no prices. */
   readonly cost: CostFigures | null;
+  /** GPU-hours paid for; null if not known. */
+  readonly gpuHours: number | null;
   /** Attainment by weight; null: there are no classes, or they offered nothing. */
   readonly weighted: Estimate | null;
   /** Goodput and offered load by weight; without classes those of requests. */
@@ -196,6 +199,7 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[], hasGoodp
     p50Ms: meanLatency(summaries, 'p50'),
     p99Ms: meanLatency(summaries, 'p99'),
     cost: costOf(summaries),
+    gpuHours: meanOfAll(summaries.map(gpuHoursOf)),
     weighted: figure(BY_WEIGHT, ({ summary }) => summary.weightedAttainment ?? null),
     weightedGoodputRps: figure(
       { of: 'goodputRps', weighted: true },
@@ -257,7 +261,11 @@ function meanLatency(
   repetitions: readonly Pick<RequestFigures, 'offeredLatencyMs' | 'requests'>[],
   name: 'p50' | 'p99',
 ): number | null {
-  const values = repetitions.map((repetition) => offeredMs(repetition, name));
+  return meanOfAll(repetitions.map((repetition) => offeredMs(repetition, name)));
+}
+
+/** Null if one is not known. */
+function meanOfAll(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === values.length ? meanOf(known) : null;
 }

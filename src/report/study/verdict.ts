@@ -1,21 +1,19 @@
 import type { FinishedCell, SweepResults } from '../../record/results.js';
 import { formatPercent, formatRate, round3 } from '../../text/numbers.js';
 import { capital, listed, plural } from '../../text/words.js';
-import { fleetAnswer } from '../fleet-text.js';
-import { FLEET_TARGET } from '../fleets.js';
 import { keyLabel, valuesLabel } from '../quantity.js';
 import { setFlags } from '../reproduce.js';
 import { ONE_SAMPLE } from '../statistics.js';
 import {
   commonChoice,
+  FLEET_TARGET,
   failedCells,
   headline,
   type Recommendation,
   recommend,
   requirementOf,
 } from './analyze.js';
-import { choiceLabel, priceOf } from './finding.js';
-import { sweptFleets } from './fleets.js';
+import { choiceLabel, paidText } from './finding.js';
 import { aggregate, measureOf, scoreOf } from './points.js';
 
 /** Conclusion of a sweep: the choice to deploy in one line, and facts about it, a line each. */
@@ -35,13 +33,6 @@ export function verdict(results: SweepResults): Verdict {
   if (points.every(({ attainment }) => attainment === null)) return without('No request was offered');
   if (points.every(({ attainment }) => (attainment?.mean ?? 0) === 0))
     return without('No request was answered in time');
-  const fleets = fleetAnswer(sweptFleets(results));
-  if (fleets !== null)
-    return {
-      title: fleets.title,
-      lines: [...(fleets.reason === '' ? [] : [fleets.reason]), ...lines],
-      flags: null,
-    };
   const recommendations = recommend(results);
   const top = headline(recommendations);
   if (top === null) return without(rangeOf(results));
@@ -50,8 +41,8 @@ export function verdict(results: SweepResults): Verdict {
   const point = common?.points.find((one) => one !== null) ?? top.best;
   const flags = setFlags(settingsOf(results, point.cells[0]!)).join(' ');
   if (top.ranking !== 'score') {
-    const isOne = recommendations.length > 1 ? common !== null : top.ranking === 'hour';
-    const missing = recommendations.filter(({ ranking }) => ranking === 'million');
+    const isOne = recommendations.length > 1 ? common !== null : top.ranking === 'price';
+    const missing = recommendations.filter(({ ranking }) => ranking === 'missed');
     const some = missing.length > 0 && missing.length < recommendations.length;
     const places = listed(missing.map(({ conditions }) => valuesLabel(conditions)));
     return {
@@ -97,11 +88,11 @@ function everywhere(worstShare: number, recommendations: readonly Recommendation
 /** `Cheapest with 99 % in time: 11 × t4, 3.85 per hour`, for each condition if they have different ones. */
 function cheapest(results: SweepResults, recommendations: readonly Recommendation[]): string {
   const target = fleetTarget(results);
-  const meeting = recommendations.filter(({ ranking }) => ranking === 'hour');
+  const meeting = recommendations.filter(({ ranking }) => ranking === 'price');
   if (meeting.length === 0) return `No fleet reaches ${target}`;
   const texts = new Map<string, string[]>();
   for (const one of meeting) {
-    const text = `${choiceLabel(one.choice)}, ${priceOf(one)}`;
+    const text = `${choiceLabel(one.choice)}, ${paidText(one.best)}`;
     texts.set(text, [...(texts.get(text) ?? []), valuesLabel(one.conditions)]);
   }
   const places = (all: readonly string[]) => {
@@ -148,7 +139,9 @@ function settingsOf({ overrides = [] }: SweepResults, { values, result }: Finish
     return [override.slice(0, split).trim(), override.slice(split + 1).trim()];
   });
   const plugins = result.plugin === undefined ? [] : given.filter(([key]) => key === 'plugins');
-  const chosen = [...given, ...Object.entries(values)].filter(([key]) => /^(policy|cluster)\./.test(key));
+  const chosen = [...given, ...Object.entries(values)].filter(([key]) =>
+    /^(policy|cluster|scaler)\./.test(key),
+  );
   const policy = chosen.some(([key]) => key.startsWith('policy.'))
     ? { 'policy.kind': result.summary.policy }
     : {};

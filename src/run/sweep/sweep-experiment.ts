@@ -55,7 +55,9 @@ export function notesOfAll(planned: readonly PlannedCell[]): PolicyNote[] {
   const ofCells = planned.flatMap((plan) => (plan.task === null ? [] : [plan.notes]));
   const isEverywhere = ({ text }: PolicyNote) =>
     ofCells.every((notes) => notes.some((other) => other.text === text));
-  return ofCells.flat().filter((note) => note.policy !== undefined || note.kind === 'warning' || isEverywhere(note));
+  return ofCells
+    .flat()
+    .filter((note) => note.policy !== undefined || note.kind === 'warning' || isEverywhere(note));
 }
 
 interface ShardRequest extends RunRequest {

@@ -290,7 +290,9 @@ output: { timeline: false }
   const { stderr } = await runCli(['sweep', file, ...ONE_THREAD, ...vary, '--out', out]);
   const said = [
     'warning: policies fifo and clipper: weights are ignored; results are still reported by class',
-    expect.stringMatching(/^note: policy fifo: on several kinds of GPUs: .*any free GPU takes the next batch/),
+    expect.stringMatching(
+      /^note: policy fifo: on several kinds of GPUs: .*any free GPU takes the next batch/,
+    ),
     expect.stringMatching(/^note: policy clipper: on several kinds of GPUs: .*slowest GPUs/),
   ];
   const linesOf = (text: string) => text.split('\n').filter((line) => /^(note|warning): /.test(line));
