@@ -52,7 +52,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     field: 'x',
     type: 'quantitative',
     title: figure.xTitle,
-    scale: { ...across.scale, domain: across.domain },
+    scale: across.scale,
     // Prices are rarely round numbers.
     axis: figure.frontier === undefined ? across.axis : { grid: false, tickCount: 8 },
   };

@@ -1,14 +1,15 @@
 import { formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { present } from '../lists.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
 import { clipped, type Estimate } from '../statistics.js';
 import { headline, type Recommendation } from '../study/analyze.js';
-import type { AxisValue } from '../study/axes.js';
+import type { Axis } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { labelledRule } from './labelled-rule.js';
 import { type ChartSpec, chart, INK, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
-import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
+import { numberScale } from './x-axis.js';
 
 /** Size of the one panel of goodput, and of those of groups, px. */
 const LARGE = { width: 560, height: 320 };
@@ -34,7 +35,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   // Groups are not ranked by goodput; classes are, by their weight.
   const ranked = recommendations.filter(({ best }) => best.groups.length === 0 || best.weighted !== null);
   const bests = new Set(ranked.map(({ best }) => best));
-  const { spec, width, fluid, hasIntervals } = panel(slice, LARGE, {
+  const { spec, width, hasIntervals } = panel(slice, LARGE, {
     name: 'goodput',
     // Goodput cannot exceed the offered load, even if the interval of a few seeds does.
     of: ({ weightedGoodputRps, weightedOfferedRps }) =>
@@ -56,7 +57,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
       points.some((point) => bests.has(point)) ? `rings: ${bestOf(ranked)}` : '',
     ),
     width: width + 70,
-    fluid,
+    fluid: true,
   };
   return chart(heading, spec);
 }
@@ -121,50 +122,47 @@ interface Measure {
   readonly rule: { readonly at: number; readonly text: string } | null;
 }
 
-/** Lines join numbers only; names, and values off the axis, are side by side. */
+/**
+ * Lines join numbers only. Numbers have a proportional axis; names, also next to numbers, such as `auto` or a policy
+ * without the key along x, are evenly spaced.
+ */
 function panel(slice: Slice, size: { readonly width: number; readonly height: number }, measure: Measure) {
-  const { x, series } = slice;
-  const numbers = x.kind === 'number' ? acrossNumbers(slice, size.width, size.height) : null;
+  const { x, series, offAxis } = slice;
+  const hasLines = x.kind === 'number';
   const along = namesAlongX(slice);
   const names = series?.values.map(({ label }) => label) ?? [measure.name];
-  const rows = rowsOf(slice, measure, numbers);
+  const places = new Map(x.values.flatMap(({ text, at, isWord }) => (isWord ? [] : [[text, at] as const])));
+  const numbers = hasLines && offAxis.length === 0 ? numberScale([...places.values()]) : null;
+  const xOf = (point: Point) => (numbers === null ? along.of(point) : places.get(point.values[x.key] ?? ''));
+  const rows = allPoints(slice).map((point) => rowOf(point, slice, measure, xOf(point)));
   const known = rows.filter(({ value }) => value !== null);
   const hasIntervals = known.some(({ low, high }) => low !== high);
-  const width = numbers?.width ?? Math.max(size.width, 2 * 24 * along.labels.length);
-  const across = numbers?.encoding ?? {
-    ...{ field: 'x', type: 'nominal', title: x.title, sort: along.labels },
-    axis: nameLabels(along.labels, width),
+  const width = hasLines ? size.width : Math.max(size.width, 2 * 24 * along.labels.length);
+  const across = {
+    ...{ field: 'x', title: x.title },
+    ...(numbers === null
+      ? { type: 'nominal', sort: along.labels, axis: nameLabels(along.labels, width) }
+      : { type: 'quantitative', ...numbers }),
   };
   // At each name, several series are side by side.
   const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
-  const place = { x: across, ...(numbers === null && series !== null ? { xOffset } : {}) };
+  const place = { x: across, ...(hasLines || series === null ? {} : { xOffset }) };
   const y = { field: 'value', type: 'quantitative', ...measure.y };
   const style = seriesEncoding('series', names, seriesStyles(names), { title: series?.label ?? null });
   const ring = { type: 'point', filled: false, shape: 'circle', size: 230, strokeWidth: 1.6, color: INK };
-  const layer = [
-    ...(numbers?.marks ?? []),
+  const layer = present<object>(
     ...(measure.rule === null ? [] : ruleLayers(measure.rule, y)),
-    ...(numbers !== null && x.isChoice && x.default !== null && withinRange(x.default, x.values)
-      ? defaultRule(x.default, across)
-      : []),
-    ...(hasIntervals
-      ? [
-          {
-            data: { values: known },
-            mark: { type: 'rule', strokeWidth: 1.4 },
-            encoding: { ...place, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: style('color') },
-          },
-        ]
-      : []),
-    ...(numbers === null
-      ? []
-      : [
-          {
-            data: { values: rows.filter((row) => !row.offAxis) },
-            mark: { type: 'line', strokeWidth: 2.2 },
-            encoding: { x: across, y, color: style('color'), strokeDash: style('dash') },
-          },
-        ]),
+    ...(numbers !== null && x.isChoice ? defaultRule(x, across) : []),
+    hasIntervals && {
+      data: { values: known },
+      mark: { type: 'rule', strokeWidth: 1.4 },
+      encoding: { ...place, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: style('color') },
+    },
+    hasLines && {
+      data: { values: rows.filter((row) => !row.offAxis) },
+      mark: { type: 'line', strokeWidth: 2.2 },
+      encoding: { x: across, y, color: style('color'), strokeDash: style('dash') },
+    },
     {
       data: { values: known },
       mark: { type: 'point', filled: true, size: 62, opacity: 1 },
@@ -175,33 +173,25 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
       mark: { ...ring, opacity: 1 },
       encoding: { ...place, y },
     },
-  ];
+  );
   return {
     spec: { width, height: size.height, layer },
-    width,
-    // Points off the axis have fixed positions.
-    fluid: slice.offAxis.length === 0,
-    hasIntervals,
-    isEmpty: known.length === 0,
+    ...{ width, hasIntervals, isEmpty: known.length === 0 },
   };
 }
 
-function rowsOf(slice: Slice, measure: Measure, numbers: AcrossNumbers | null) {
-  const { series } = slice;
-  const along = namesAlongX(slice);
-  return allPoints(slice).map((point) => {
-    const estimate = measure.of(point) ?? null;
-    return {
-      x: numbers?.at(point) ?? along.of(point),
-      value: estimate?.mean ?? null,
-      low: estimate?.low ?? null,
-      high: estimate?.high ?? null,
-      series: series === null ? measure.name : valueLabel(point.values[series.key] ?? ''),
-      offAxis: along.isOffAxis(point),
-      best: measure.bests.has(point),
-      note: `${valuesLabel(point.values)}: ${measure.note(point)}`,
-    };
-  });
+function rowOf(point: Point, { series, offAxis }: Slice, measure: Measure, x: string | number | undefined) {
+  const estimate = measure.of(point) ?? null;
+  return {
+    x,
+    value: estimate?.mean ?? null,
+    low: estimate?.low ?? null,
+    high: estimate?.high ?? null,
+    series: series === null ? measure.name : valueLabel(point.values[series.key] ?? ''),
+    offAxis: offAxis.some(({ points }) => points.includes(point)),
+    best: measure.bests.has(point),
+    note: `${valuesLabel(point.values)}: ${measure.note(point)}`,
+  };
 }
 
 function ruleLayers({ at, text }: { at: number; text: string }, y: object) {
@@ -209,15 +199,13 @@ function ruleLayers({ at, text }: { at: number; text: string }, y: object) {
   return labelledRule({ y }, { value: at }, { strokeDash: [1, 3], strokeWidth: 1.4 }, label);
 }
 
-function defaultRule(value: AxisValue, x: object) {
+/** Rule at the default, if it is within the range of the numbers. */
+function defaultRule({ default: usual, values }: Axis, x: object) {
+  const places = values.flatMap(({ at, isWord }) => (isWord ? [] : at));
+  if (usual === null || usual.at < Math.min(...places) || usual.at > Math.max(...places)) return [];
   // Above the plot, where no line crosses it.
-  const label = { baseline: 'bottom', y: -4, text: `default: ${value.label}` };
-  return labelledRule({ x }, { x: value.at }, { strokeDash: [4, 3] }, label);
-}
-
-function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
-  const [low, high] = rangeOf(values.filter(({ isWord }) => !isWord));
-  return !value.isWord && value.at >= low && value.at <= high;
+  const label = { baseline: 'bottom', y: -4, text: `default: ${usual.label}` };
+  return labelledRule({ x }, { x: usual.at }, { strokeDash: [4, 3] }, label);
 }
 
 /** Width of a character of a label, px. */

@@ -20,7 +20,7 @@ export interface Axis {
   readonly default: AxisValue | null;
 }
 
-export interface AxisValue {
+interface AxisValue {
   /** As written. */
   readonly text: string;
   readonly label: string;

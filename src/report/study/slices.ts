@@ -92,16 +92,14 @@ interface NamesAlongX {
   /** Labels of values along x, then of points next to the axis. */
   readonly labels: readonly string[];
   of(point: Point): string;
-  isOffAxis(point: Point): boolean;
 }
 
 export function namesAlongX({ x, offAxis }: Slice): NamesAlongX {
   const off = new Map(offAxis.flatMap(({ label, points }) => points.map((point) => [point, label] as const)));
   const along = new Map(x.values.map(({ text, label }) => [text, label]));
   return {
-    labels: [...along.values(), ...offAxis.map(({ label }) => label)],
+    labels: [...new Set([...along.values(), ...offAxis.map(({ label }) => label)])],
     of: (point) => off.get(point) ?? along.get(point.values[x.key] ?? '') ?? '',
-    isOffAxis: (point) => off.has(point),
   };
 }
 
