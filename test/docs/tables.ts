@@ -55,10 +55,7 @@ export const TABLES: readonly DocumentTable[] = [
   {
     name: 'terms of reports',
     path: 'docs/concepts/glossary.md',
-    table: markdownTable(
-      ['term', 'meaning'],
-      TERMS.map(({ term, meaning }) => [term, meaning]),
-    ),
+    table: markdownTable(['term', 'meaning'], Object.entries(TERMS)),
   },
   {
     name: 'causes of failures',

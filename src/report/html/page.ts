@@ -7,7 +7,7 @@ import { CLIENT } from './client.js';
 import { html, Markup, scriptJson } from './markup.js';
 import { renderSvg, toVega } from './render.js';
 import { STYLE } from './style.js';
-import { termsIn } from './terms.js';
+import { TERMS } from './terms.js';
 
 /** A chart in a page without its heading, which wraps, with its picture for readers without scripts. */
 export interface PageChart extends NamedChart {
@@ -40,7 +40,7 @@ export function page(title: string, body: Markup, withCharts: boolean): string {
 <body>
 <main>
 ${body}
-${glossary(body)}</main>
+${glossary()}</main>
 <div id="tip" role="tooltip"></div>
 ${scripts}
 </body>
@@ -48,11 +48,9 @@ ${scripts}
 `.text;
 }
 
-/** Explanations of the terms that the page uses. */
-function glossary({ text }: Markup): Markup | string {
-  const terms = termsIn(text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' '));
-  if (terms.length === 0) return '';
-  const entries = terms.map(({ term, meaning }) => html`<dt>${term}</dt><dd>${meaning}</dd>\n`);
+/** Explanations of terms, folded away. */
+function glossary(): Markup {
+  const entries = Object.entries(TERMS).map(([term, meaning]) => html`<dt>${term}</dt><dd>${meaning}</dd>\n`);
   return html`<details class="terms"><summary>Terms</summary><dl>
 ${entries}</dl></details>
 `;
