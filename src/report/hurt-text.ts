@@ -3,6 +3,7 @@ import type { MeasuredSummary } from '../record/figures.js';
 import { FEWEST_REQUESTS } from '../record/model-fairness.js';
 import type { ModelFairness, ModelFigures } from '../record/results.js';
 import { formatCount, formatPercent } from '../text/numbers.js';
+import { present } from './lists.js';
 
 /** Largest number of models in a table. */
 const MOST_MODELS = 20;
@@ -12,44 +13,27 @@ export function hurtModels(models: readonly ModelFigures[], most = MOST_MODELS):
   return models.filter(({ requests }) => requests.ok < requests.offered).slice(0, most);
 }
 
-/**
- * Models that were served badly: `worst is resnet50 with 0 % of 35 in time; 30 of 305 models below 50 %, 41 below 90 %;
- * 12 with fewer than 20 requests: together 38.1 % in time`. Empty if nothing stands out: each model with enough
- * requests got 90 % of them in time, and so did the others together; also with only one model.
- */
-export function modelsText(fairness: ModelFairness): string {
-  if (!standsOut(fairness)) return '';
-  const worst = worstText(fairness);
-  return [...(worst === '' ? [] : [`worst is ${worst}`]), ...rareTexts(fairness)].join('; ');
-}
-
-/** Share in time below which a model is served badly. */
+/** Attainment below which a model is served badly. */
 const LITTLE = 0.9;
 
-function standsOut({ worstModel, modelsBelow90, modelsAssessed, rareModels }: ModelFairness): boolean {
-  const { models, attainment } = rareModels;
-  if (modelsAssessed + models < 2) return false;
-  // With so few requests in all, each failure is worth mentioning.
-  return modelsBelow90 > 0 || (attainment ?? 1) < (worstModel === null ? 1 : LITTLE);
-}
-
-function worstText({ worstModel, modelsBelow50, modelsBelow90, modelsAssessed }: ModelFairness): string {
-  if (worstModel === null) return '';
-  const { name, attainment, offered } = worstModel;
-  const below =
-    modelsAssessed === 1
-      ? ''
-      : `; ${formatCount(modelsBelow50)} of ${formatCount(modelsAssessed)} models below 50 %, ${formatCount(modelsBelow90)} below 90 %`;
-  return `${name} with ${formatPercent(attainment)} of ${formatCount(offered)} in time${below}`;
-}
-
-/** Models with too few requests to be assessed. */
-function rareTexts({ rareModels: { models, attainment } }: ModelFairness): string[] {
-  if (attainment === null) return [];
-  const together = models === 1 ? '' : 'together ';
-  return [
-    `${formatCount(models)} with fewer than ${FEWEST_REQUESTS} requests: ${together}${formatPercent(attainment)} in time`,
-  ];
+/**
+ * Models that were served badly: `worst is resnet50 with 0 % of 35 in time; 30 of 305 models below 50 %, 41 below 90 %;
+ * 12 with fewer than 20 requests: 38.1 % in time`. Empty if none were, and with only one model.
+ */
+export function modelsText(fairness: ModelFairness): string {
+  const { worstModel, modelsBelow50, modelsBelow90, modelsAssessed, rareModels } = fairness;
+  if (modelsAssessed + rareModels.models < 2) return '';
+  const isBad = worstModel !== null && worstModel.attainment < LITTLE;
+  const [half, most, all, rare] = [modelsBelow50, modelsBelow90, modelsAssessed, rareModels.models].map(
+    formatCount,
+  );
+  return present(
+    isBad &&
+      `worst is ${worstModel.name} with ${formatPercent(worstModel.attainment)} of ${formatCount(worstModel.offered)} in time`,
+    isBad && `${half} of ${all} models below 50 %, ${most} below 90 %`,
+    (rareModels.attainment ?? 1) < LITTLE &&
+      `${rare} with fewer than ${FEWEST_REQUESTS} requests: ${formatPercent(rareModels.attainment)} in time`,
+  ).join('; ');
 }
 
 /** Reasons for failures: `1,235 (1.4 %): 1,090 timed out cold, 145 refused`. Empty if none failed or none is known. */
