@@ -1,9 +1,8 @@
-import { formatFactor, formatPercentCell, formatRate } from '../../text/numbers.js';
+import { formatPercentCell, formatRate } from '../../text/numbers.js';
 import { capital, plural } from '../../text/words.js';
 import { numberCell, rateCell } from '../cells.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
-import { REFERENCE } from '../policies/overview.js';
 import { quoted, sweepCommand } from '../reproduce.js';
 import { senderSections } from '../senders.js';
 import { percentWithInterval } from '../statistics.js';
@@ -41,8 +40,7 @@ export function policiesDocument(comparison: PolicyComparison): Document {
 
 function overviewTable({ policies, ours, completeCells }: PolicyComparison): Table {
   const hasModels = policies.some(({ worstModel }) => worstModel !== null);
-  const hasRatios = policies.some(({ loadsRatio }) => loadsRatio !== null);
-  const further = [...(hasRatios ? [`× ${REFERENCE}`] : []), ...(hasModels ? ['worst model'] : [])];
+  const further = hasModels ? ['worst model'] : [];
   const titles = ['mean', 'worst', 'mean rank', `unbeaten, of ${completeCells}`, 'loads/s', ...further];
   return {
     columns: [
@@ -57,7 +55,6 @@ function overviewTable({ policies, ours, completeCells }: PolicyComparison): Tab
       { text: policy.meanRank.toFixed(2) },
       { text: String(policy.bestIn) },
       rateCell(policy.loadsPerS),
-      ...(hasRatios ? [numberCell(formatFactor)(policy.loadsRatio)] : []),
       ...(hasModels ? [{ text: policy.worstModel?.toFixed(2) ?? '–' }] : []),
       { text: policy.worst.cell },
     ]),

@@ -1,4 +1,3 @@
-import { ratioOf } from '../../record/counted.js';
 import { type Estimate, estimateOf, meanOf, meanOfKnown, type Sample } from '../statistics.js';
 import type { MatrixCell } from './matrix.js';
 import type { CellRanking } from './ranking.js';
@@ -19,21 +18,14 @@ export interface PolicyOverview {
   /** Number of cells in which no other policy is better. */
   readonly bestIn: number;
   readonly loadsPerS: number | null;
-  /** LOADs ÷ those of the reference; null if there is none or it made none. */
-  readonly loadsRatio: number | null;
   /** Lowest attainment of a model ÷ overall attainment in any cell; null if not known. */
   readonly worstModel: number | null;
 }
-
-/** Policy whose LOADs count as 1. */
-export const REFERENCE = 'clockwork';
 
 type RankedCell = MatrixCell & { readonly ranking: CellRanking };
 
 /** Figures of each series over `cells`, which have results of all. */
 export function overviewOf(series: readonly Series[], cells: readonly RankedCell[]): PolicyOverview[] {
-  const loads = series.map((_, i) => meanOfKnown(cells.map(({ results }) => results[i]!.loadsPerS)));
-  const reference = loads[referenceOf(series)] ?? 0;
   return series.map(({ name, kind, tuned }, i) => {
     const outcomes = cells.map(({ results }) => results[i]!);
     const shares = outcomes.map(({ share }) => share.mean);
@@ -48,17 +40,10 @@ export function overviewOf(series: readonly Series[], cells: readonly RankedCell
       worst: { share: shares[lowest]!, cell: cells[lowest]!.label },
       meanRank: meanOf(cells.map(({ ranking }) => ranking.ranks[i]!)),
       bestIn: cells.filter(({ ranking }) => ranking.ranks[i] === 1).length,
-      loadsPerS: loads[i] ?? null,
-      loadsRatio: loads[i] == null ? null : ratioOf(loads[i], reference),
+      loadsPerS: meanOfKnown(outcomes.map(({ loadsPerS }) => loadsPerS)),
       worstModel: worstModels.length === 0 ? null : Math.min(...worstModels),
     };
   });
-}
-
-/** Index of the reference for LOADs: tuned before others; -1 if it was not run. */
-function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): number {
-  const tuned = series.findIndex((one) => one.kind === REFERENCE && one.tuned.length > 0);
-  return tuned >= 0 ? tuned : series.findIndex(({ kind }) => kind === REFERENCE);
 }
 
 /** Mean over cells for each seed and each time slice; of cells alone if they have different ones. */
