@@ -47,7 +47,7 @@ export const SERIES_COLORS: readonly string[] = [
 
 /**
  * Areas, one color per model, for any color vision (Okabe and Ito, 2008, without black, which is invisible on a dark
- * background).
+ * background, and blue, on which black text is hard to read).
  */
 export const MODEL_COLORS: readonly string[] = [
   '#56b4e9',
@@ -56,7 +56,6 @@ export const MODEL_COLORS: readonly string[] = [
   '#f0e442',
   '#cc79a7',
   '#d55e00',
-  '#0072b2',
 ];
 
 /** A style sheet with the colors as variables, such as `--alert-ground`, light or dark as the system prefers. */

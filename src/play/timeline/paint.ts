@@ -1,4 +1,3 @@
-import { readableOn } from '../../report/charts/contrast.js';
 import { MODEL_COLORS } from '../../report/colors.js';
 import type { Box, Mark } from './scene.js';
 import { GUTTER_PX, type View } from './view.js';
@@ -117,7 +116,7 @@ function paintBox(
   }
   if (width < LEAST_TEXT_PX || box.failure !== '' || !box.isInfer) return;
   // Planned actions are pale, close to the background.
-  context.fillStyle = box.hasBegun ? readableOn(color) : ink('--ink');
+  context.fillStyle = box.hasBegun ? '#000000' : ink('--ink');
   context.fillText(String(box.count), left + 3, top + (rowPx - 9) / 2);
 }
 

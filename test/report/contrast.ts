@@ -1,11 +1,3 @@
-/**
- * Black or white, whichever has more contrast to a background `#rrggbb`: at least 4.58, above the 4.5 that small text
- * needs (WCAG 2.2, 1.4.3).
- */
-export function readableOn(ground: string): '#000000' | '#ffffff' {
-  return contrast(ground, '#ffffff') >= contrast(ground, '#000000') ? '#ffffff' : '#000000';
-}
-
 /** Contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio"). */
 export function contrast(a: string, b: string): number {
   const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
