@@ -8,7 +8,7 @@ import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
 import { choiceLabel, finding } from '../study/finding.js';
 import { type Point, ratedPoints } from '../study/points.js';
-import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
+import { type Slice, sliceSweep } from '../study/slices.js';
 import { gpuTimeline } from './gpu-timeline.js';
 import { type LatencyLine, latencyCdf, THIS_RUN } from './latency-cdf.js';
 import { outcomeBars } from './outcome-bars.js';
@@ -54,10 +54,7 @@ export function chartsLeftOut(results: SweepResults): string {
 
 /** Sorts panels with a best choice before the others. */
 function drawnFirst(results: SweepResults, recommendations: readonly Recommendation[]): Slice[] {
-  const bests = (slice: Slice) => {
-    const points = allPoints(slice);
-    return recommendations.filter(({ best }) => points.includes(best)).length;
-  };
+  const bests = ({ points }: Slice) => recommendations.filter(({ best }) => points.includes(best)).length;
   return sliceSweep(results)
     .map((slice) => ({ slice, bests: bests(slice) }))
     .sort((a, b) => b.bests - a.bests)
@@ -84,7 +81,7 @@ function planeCharts(
   recommendations: readonly Recommendation[],
   several: boolean,
 ): NamedChart[] {
-  const points = allPoints(slice);
+  const { points } = slice;
   const here = recommendations.filter(({ best }) => points.includes(best));
   const suffix = several ? `-${fileName(Object.values(slice.fixed).join('-'))}` : '';
   const grouped = points.some(({ groups }) => groups.length > 0);

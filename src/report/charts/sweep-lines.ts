@@ -6,7 +6,7 @@ import { headline, type Recommendation } from '../study/analyze.js';
 import type { Axis } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
-import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
+import { nameAlongX, placeAlongX, type Slice } from '../study/slices.js';
 import { labelledRule } from './labelled-rule.js';
 import { type ChartSpec, chart, INK, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 import { numberScale } from './x-axis.js';
@@ -23,7 +23,7 @@ const FLOORS = [0.99, 0.98, 0.95, 0.9, 0.8, 0.5];
  * intervals, a ring around the best of each condition, and the default as a rule.
  */
 export function goodputLines(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
-  const points = ratedPoints(allPoints(slice));
+  const points = ratedPoints(slice.points);
   const isWeighted = points.some(({ weighted }) => weighted !== null);
   const unit = isWeighted ? 'weight/s' : 'req/s';
   const loads = points.map(({ weightedOfferedRps }) => weightedOfferedRps.mean);
@@ -64,7 +64,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
 
 /** Share of each group's requests that were answered in time, against a key: one panel per group. */
 export function groupLines(slice: Slice, findingText: string): ChartSpec {
-  const points = allPoints(slice);
+  const { points } = slice;
   const groups = points[0]?.groups ?? [];
   const attained = points.flatMap((point) => point.groups.flatMap(({ attainment }) => attainment ?? []));
   const lowest = Math.min(...attained.map(({ low }) => low));
@@ -127,21 +127,30 @@ interface Measure {
  * without the key along x, are evenly spaced.
  */
 function panel(slice: Slice, size: { readonly width: number; readonly height: number }, measure: Measure) {
-  const { x, series, offAxis } = slice;
+  const { x, series, points } = slice;
   const hasLines = x.kind === 'number';
-  const along = namesAlongX(slice);
+  const values = x.values.map(({ label }) => label);
+  const labels = [...new Set([...values, ...points.map((point) => nameAlongX(slice, point))])];
   const names = series?.values.map(({ label }) => label) ?? [measure.name];
-  const places = new Map(x.values.flatMap(({ text, at, isWord }) => (isWord ? [] : [[text, at] as const])));
-  const numbers = hasLines && offAxis.length === 0 ? numberScale([...places.values()]) : null;
-  const xOf = (point: Point) => (numbers === null ? along.of(point) : places.get(point.values[x.key] ?? ''));
-  const rows = allPoints(slice).map((point) => rowOf(point, slice, measure, xOf(point)));
+  const isProportional = points.every((point) => placeAlongX(slice, point) !== null);
+  const numbers = isProportional
+    ? numberScale(x.values.flatMap(({ at, isWord }) => (isWord ? [] : at)))
+    : null;
+  const rows = points.map((point) => {
+    const place = placeAlongX(slice, point);
+    return {
+      x: isProportional ? place : nameAlongX(slice, point),
+      isNumber: place !== null,
+      ...rowOf(point, slice, measure),
+    };
+  });
   const known = rows.filter(({ value }) => value !== null);
   const hasIntervals = known.some(({ low, high }) => low !== high);
-  const width = hasLines ? size.width : Math.max(size.width, 2 * 24 * along.labels.length);
+  const width = hasLines ? size.width : Math.max(size.width, 2 * 24 * labels.length);
   const across = {
     ...{ field: 'x', title: x.title },
     ...(numbers === null
-      ? { type: 'nominal', sort: along.labels, axis: nameLabels(along.labels, width) }
+      ? { type: 'nominal', sort: labels, axis: nameLabels(labels, width) }
       : { type: 'quantitative', ...numbers }),
   };
   // At each name, several series are side by side.
@@ -159,7 +168,7 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
       encoding: { ...place, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: style('color') },
     },
     hasLines && {
-      data: { values: rows.filter((row) => !row.offAxis) },
+      data: { values: rows.filter(({ isNumber }) => isNumber) },
       mark: { type: 'line', strokeWidth: 2.2 },
       encoding: { x: across, y, color: style('color'), strokeDash: style('dash') },
     },
@@ -180,15 +189,13 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
   };
 }
 
-function rowOf(point: Point, { series, offAxis }: Slice, measure: Measure, x: string | number | undefined) {
+function rowOf(point: Point, { series }: Slice, measure: Measure) {
   const estimate = measure.of(point) ?? null;
   return {
-    x,
     value: estimate?.mean ?? null,
     low: estimate?.low ?? null,
     high: estimate?.high ?? null,
     series: series === null ? measure.name : valueLabel(point.values[series.key] ?? ''),
-    offAxis: offAxis.some(({ points }) => points.includes(point)),
     best: measure.bests.has(point),
     note: `${valuesLabel(point.values)}: ${measure.note(point)}`,
   };

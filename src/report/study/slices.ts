@@ -12,24 +12,15 @@ export interface Slice {
   readonly fixed: Readonly<Record<string, string>>;
   /** The fixed values, and keys with a single value in the whole sweep: `policy edf, admission none`; may be empty. */
   readonly common: string;
-  /** Points along x, ascending by series, then by x. */
-  readonly points: readonly Point[];
-  /** Points without a place along x, shown next to it. */
-  readonly offAxis: readonly OffAxis[];
-}
-
-/** The value `auto` of an otherwise numeric key along x, or another choice for which that key is meaningless. */
-interface OffAxis {
-  readonly label: string;
-  /** Ascending by series. */
+  /** Ascending by series, then by x; those without the key along x last. */
   readonly points: readonly Point[];
 }
 
 /**
  * Cuts a sweep into planes for charts. Along x runs a number that can be chosen (schedule_ahead before others), else
  * any number, else the first key; the series is the SLO, else a given key, else the next; every combination of the
- * remaining keys makes a slice. Choices for which the key along x is meaningless make no slice: they are drawn next to
- * the axis of the slices with the same conditions.
+ * remaining keys makes a slice. Choices for which the key along x is meaningless are part of the slices with the same
+ * conditions.
  */
 export function sliceSweep(results: SweepResults): Slice[] {
   const all = aggregate(results);
@@ -45,8 +36,6 @@ export function sliceSweep(results: SweepResults): Slice[] {
   const hasX = (point: Point) => point.values[x.key] !== undefined;
   const withX = groupBy(points.filter(hasX), (point) => JSON.stringify(fixedOf(point, rest)));
   const withoutX = points.filter((point) => !hasX(point));
-  const isWord = (point: Point) =>
-    x.values.some(({ text, isWord: is }) => is && text === point.values[x.key]);
   const plane = (fixed: Slice['fixed']) => {
     return { x, series, fixed, common: valuesLabel({ ...fixed, ...fixedValues(results) }) };
   };
@@ -61,14 +50,10 @@ export function sliceSweep(results: SweepResults): Slice[] {
     return {
       ...plane(fixed),
       ...(isUsual ? {} : { x: { ...x, default: null } }),
-      points: members.filter((point) => !isWord(point)),
-      offAxis: [
-        ...offAxisOf(members.filter(isWord), (point) => valueLabel(point.values[x.key]!)),
-        ...offAxisOf(same, (point) => choiceLabel(point.choice)),
-      ],
+      points: [...members, ...same],
     };
   });
-  const shown = new Set(slices.flatMap(({ offAxis }) => offAxis.flatMap((one) => one.points)));
+  const shown = new Set(slices.flatMap(({ points }) => points));
   const orphans = withoutX.filter((point) => !shown.has(point));
   const givens = rest.filter(({ isChoice }) => !isChoice);
   const places = groupBy(orphans, (point) => JSON.stringify(fixedOf(point, givens)));
@@ -76,31 +61,21 @@ export function sliceSweep(results: SweepResults): Slice[] {
     ...slices,
     ...[...places.values()].map((members) => ({
       ...plane(fixedOf(members[0]!, givens)),
-      points: [],
-      offAxis: offAxisOf(members, (point) => choiceLabel(point.choice)),
+      points: members,
     })),
   ];
 }
 
-/** The points along x, then those next to the axis. */
-export function allPoints({ points, offAxis }: Slice): Point[] {
-  return [...points, ...offAxis.flatMap((one) => one.points)];
+/** Name of a point along x: its value, or its choice if it does not have that key. */
+export function nameAlongX({ x }: Slice, { values, choice }: Point): string {
+  const value = values[x.key];
+  return value === undefined ? choiceLabel(choice) : valueLabel(value);
 }
 
-/** Names of a slice's points along x: their value there, or their label next to the axis. */
-interface NamesAlongX {
-  /** Labels of values along x, then of points next to the axis. */
-  readonly labels: readonly string[];
-  of(point: Point): string;
-}
-
-export function namesAlongX({ x, offAxis }: Slice): NamesAlongX {
-  const off = new Map(offAxis.flatMap(({ label, points }) => points.map((point) => [point, label] as const)));
-  const along = new Map(x.values.map(({ text, label }) => [text, label]));
-  return {
-    labels: [...new Set([...along.values(), ...offAxis.map(({ label }) => label)])],
-    of: (point) => off.get(point) ?? along.get(point.values[x.key] ?? '') ?? '',
-  };
+/** Place of a point on a numeric axis; null for a name, also one next to numbers, such as `auto`. */
+export function placeAlongX({ x }: Slice, { values }: Point): number | null {
+  const value = x.values.find(({ text }) => text === values[x.key]);
+  return x.kind === 'category' || value === undefined || value.isWord ? null : value.at;
 }
 
 const isScheduleAhead = (axis: Axis): boolean => axis.key === 'policy.scheduleAhead';
@@ -129,8 +104,4 @@ function sharesConditions(
   rest: readonly Axis[],
 ): boolean {
   return rest.every(({ key, isChoice }) => isChoice || point.values[key] === fixed[key]);
-}
-
-function offAxisOf(points: readonly Point[], labelOf: (point: Point) => string): OffAxis[] {
-  return [...groupBy(points, labelOf)].map(([label, members]) => ({ label, points: members }));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sliceSweep } from '../../../src/report/study/slices.js';
+import { nameAlongX, placeAlongX, sliceSweep } from '../../../src/report/study/slices.js';
 import { cellFixture, gridFixture, sweepFixture } from '../fixtures.js';
 import { policiesAt } from '../policies-sweep.js';
 
@@ -82,24 +82,26 @@ describe('sliceSweep', () => {
     expect(sliceSweep(gridFixture({ vary: [], run }))).toEqual([]);
   });
 
-  it('puts words, and choices that do not have the key along x, off the axis', () => {
+  it('has words, and choices that do not have the key along x, next to the numbers', () => {
     const results = policiesAt(['10ms', '50ms'], [1], () => 100);
     const slices = sliceSweep(results);
     expect(slices.map(({ fixed }) => fixed)).toEqual([
       { 'policy.kind': 'clockwork' },
       { 'policy.kind': 'escapement' },
     ]);
-    for (const { x, points, offAxis } of slices) {
-      expect([x.key, x.kind]).toEqual(['policy.scheduleAhead', 'number']);
-      expect(points.map(({ values }) => values['policy.scheduleAhead'])).toEqual([
-        '5ms',
-        '10ms',
-        '5ms',
-        '10ms',
-      ]);
-      expect(offAxis.map(({ label, points: own }) => [label, own.length])).toEqual([
-        ['auto', 2],
-        ['edf', 2],
+    for (const slice of slices) {
+      expect([slice.x.key, slice.x.kind]).toEqual(['policy.scheduleAhead', 'number']);
+      const half = [
+        ['5 ms', 5],
+        ['10 ms', 10],
+        ['auto', null],
+      ];
+      expect(slice.points.map((point) => [nameAlongX(slice, point), placeAlongX(slice, point)])).toEqual([
+        ...[...half, ...half],
+        ...[
+          ['edf', null],
+          ['edf', null],
+        ],
       ]);
     }
   });
@@ -112,12 +114,9 @@ describe('sliceSweep', () => {
       ...results,
       cells: [...cells, ...kept].filter((cell, i, all) => all.indexOf(cell) === i),
     });
-    expect(only?.offAxis.flatMap(({ points }) => points)).not.toEqual([]);
+    expect(only!.points.some((point) => placeAlongX(only!, point) === null)).toBe(true);
     expect(none.length).toBeGreaterThan(0);
-    const all = [only!, ...none].flatMap(({ points, offAxis }) => [
-      ...points,
-      ...offAxis.flatMap((one) => one.points),
-    ]);
+    const all = [only!, ...none].flatMap(({ points }) => points);
     expect(new Set(all).size).toBe(cells.length + kept.length - 1);
   });
 });
