@@ -39,7 +39,7 @@ export interface ServerOptions {
     | 'serverVersion'
     | 'budget'
     | 'apiErrors'
-    | 'sharesPort'
+    | 'reusePort'
   >;
   /** Models to run. Default: all. */
   readonly deployment?: DeploymentOptions;

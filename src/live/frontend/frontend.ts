@@ -1,7 +1,4 @@
-import type { AddressInfo, ListenOptions, Server } from 'node:net';
-import { EscapementError } from '../../base/errors.js';
 import type { Tenant } from '../../core/tenants.js';
-import { formatAddress } from '../wire/address.js';
 import { checkIdentity, type ServerTls } from '../wire/credentials.js';
 import type { PriorityClass } from './inference.js';
 import { type BudgetSlot, defaultLimits, type Limits } from './limits.js';
@@ -10,8 +7,8 @@ import { type BudgetSlot, defaultLimits, type Limits } from './limits.js';
 export interface Frontend {
   readonly port: number;
   /**
-   * Takes no new connection. `graceful`: requests under way, and those that come within a moment, are answered first,
-   * for at most ten seconds; otherwise they are cut off. Resolves when no connection is left.
+   * Takes no new connection after a moment. `graceful`: requests under way, and those that come until then, are answered
+   * first, for at most ten seconds; otherwise they are cut off. Resolves when no connection is left.
    */
   close(graceful: boolean): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
@@ -49,7 +46,7 @@ export interface FrontendOptions extends Partial<Limits> {
   /** Where it counts what it refuses; see `newApiErrorCounters`. Null: no metrics show it. */
   readonly apiErrors?: SharedArrayBuffer | null;
   /** Other threads listen on the same port. */
-  readonly sharesPort?: boolean;
+  readonly reusePort?: boolean;
 }
 
 export interface FrontendSettings extends Required<FrontendOptions> {}
@@ -77,30 +74,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
     cors: null,
     budget: null,
     apiErrors: null,
-    sharesPort: false,
+    reusePort: false,
   };
   return { ...defaults, ...options, tls };
-}
-
-/** Begins to listen; resolves to the port. Throws `E_LISTEN`. */
-export function listen(
-  server: Server,
-  transport: string,
-  { host, port, sharesPort }: FrontendSettings,
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const fail = ({ message }: Error) => {
-      const where = formatAddress(host, port);
-      reject(new EscapementError('E_LISTEN', `cannot listen on ${where} for ${transport}: ${message}`));
-    };
-    server.once('error', fail);
-    // Node's types leave `reusePort` out, which came later than the oldest Node that this supports.
-    const place: ListenOptions & { reusePort: boolean } = { port, host, reusePort: sharesPort };
-    server.listen(place, () => {
-      server.off('error', fail);
-      // A connection that could not be accepted, for want of file descriptors, is that client's loss alone.
-      server.on('error', () => {});
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }

@@ -16,9 +16,9 @@ import {
 import { ReflectionService } from '@grpc/reflection';
 import { service as HEALTH } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
-import { renewTls } from '../wire/listener.js';
+import { listen, renewTls } from '../wire/listener.js';
 import { ApiError, asApiError } from './api-error.js';
-import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
+import { type Frontend, type FrontendOptions, settle, UNHEARD } from './frontend.js';
 import { GrpcInfer } from './grpc/infer.js';
 import { catalogMethods, describedProtocols, Health, inferenceService, small } from './grpc/protocol.js';
 import { Connections, RPC, Rpc, rpcOf, statusOf, unary } from './grpc/rpc.js';
@@ -52,11 +52,11 @@ export async function openGrpcFrontend(
 ): Promise<Frontend> {
   const settings = settle(options);
   const frontend = new GrpcFrontend(new Site('grpc', service, settings, events));
-  const port = await listen(frontend.connections.listener, 'gRPC', settings);
+  const { listener } = frontend.connections;
   return {
-    port,
+    port: await listen(listener, settings, ' for gRPC'),
     close: (graceful) => frontend.close(graceful),
-    renew: (tls) => renewTls(frontend.connections.listener, tls),
+    renew: (tls) => renewTls(listener, tls),
   };
 }
 

@@ -1,20 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { KIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceService } from '../service.js';
-import { renewTls } from '../wire/listener.js';
+import { listen, renewTls } from '../wire/listener.js';
 import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
 import { answerOf, Call, expectedBytes, mostBytes } from './call.js';
-import {
-  type Frontend,
-  type FrontendOptions,
-  type FrontendSettings,
-  listen,
-  settle,
-  UNHEARD,
-} from './frontend.js';
+import { type Frontend, type FrontendOptions, type FrontendSettings, settle, UNHEARD } from './frontend.js';
 import {
   acceptedEncoding,
   answerJson,
@@ -94,17 +87,15 @@ export async function openHttpFrontend(
     if (problem.kind === 'tooSlow') events.cutOff(connection.address, problem.message);
     connection.end(problem);
   });
-  const port = await listen(server, 'HTTP', settings);
+  const port = await listen(server, settings, ' for HTTP');
   return { port, close: (graceful) => close(graceful), renew: (tls) => renewTls(server, tls) };
 
   async function close(graceful: boolean): Promise<void> {
     site.isClosing = true;
-    // Connections that it has taken are still used for a moment: the HTTP server's own `close` would reset them.
-    const closed = new Promise<unknown>((resolve) => NetServer.prototype.close.call(server, resolve));
     if (graceful && connections.size > 0) await new Promise((resolve) => setTimeout(resolve, LAST_CALL_MS));
     const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
     // Idle connections end now, the others with their last answer.
-    server.close();
+    const closed = new Promise((resolve) => server.close(resolve));
     for (const connection of connections.values()) connection.destroySilent();
     if (!graceful) server.closeAllConnections();
     await closed;

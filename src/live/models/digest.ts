@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { fileDigest } from '../../base/files/file-digest.js';
 import { whileUnchanged } from '../../base/files/while-unchanged.js';
 import { externalFiles } from './external-data.js';
+import { isWithinFolder } from './labels.js';
 
 /**
  * SHA-256 of a model, hex: of its file and the adjacent files that hold weights. Products of a model, such as its
@@ -28,15 +29,9 @@ function digestOf(onnxPath: string): string {
   const names = externalNames(onnxPath);
   const hash = createHash('sha256').update(fileDigest(onnxPath) ?? NO_FILE);
   for (const name of names) {
-    const path = join(dirname(onnxPath), name);
     // onnxruntime reads nothing outside the model's folder, and reports missing files itself.
-    const digest = isWithin(dirname(onnxPath), path) ? fileDigest(path) : null;
+    const digest = isWithinFolder(name) ? fileDigest(join(dirname(onnxPath), name)) : null;
     hash.update(JSON.stringify([name, digest ?? NO_FILE]));
   }
   return hash.digest('hex');
-}
-
-function isWithin(dir: string, path: string): boolean {
-  const way = relative(dir, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
-import { EscapementError } from '../../base/errors.js';
-import { clientOf, formatAddress } from './address.js';
+import { clientOf } from './address.js';
+import { listen } from './listener.js';
 
 /** Time for a connection to authenticate. */
 const PROBATION_MS = 5000;
@@ -34,17 +34,7 @@ export class GuardedPort {
 
   /** Resolves with the port. Throws `E_LISTEN`. */
   listen(host: string, port: number): Promise<number> {
-    const { server } = this;
-    return new Promise((resolve, reject) => {
-      // Later errors are connections that could not be accepted, for lack of file descriptors: only those clients lose.
-      server.on('error', ({ message }) =>
-        reject(new EscapementError('E_LISTEN', `cannot listen on ${formatAddress(host, port)}: ${message}`)),
-      );
-      server.listen(port, host, () => {
-        const address = server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : port);
-      });
-    });
+    return listen(this.server, { host, port });
   }
 
   /** Marks the connection from `peer` as authenticated. */

@@ -83,17 +83,13 @@ export async function openFrontendThreads(
 
 /** Throws `E_USAGE` unless that many threads can listen on one port here. */
 export function checkThreads(threads: number): void {
-  if (threads === 1 || canSharePorts(process.versions.node)) return;
+  // The option `reusePort` of listening sockets came with it. Systems without it refuse it.
+  const { node } = process.versions;
+  if (threads === 1 || node.localeCompare('22.12', undefined, { numeric: true }) >= 0) return;
   throw new EscapementError(
     'E_USAGE',
     `--frontends ${threads}: threads can share a port from Node 22.12 on, and this is ${process.version}; use --frontends 1`,
   );
-}
-
-/** The option `reusePort` of listening sockets came with 22.12 and 23.1. Systems without it refuse it. */
-function canSharePorts(version: string): boolean {
-  const [major, minor] = version.split('.').map(Number);
-  return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
 }
 
 /**
@@ -169,7 +165,7 @@ class FrontendHost {
       transport: options.transport,
       options: {
         ...options.frontend,
-        ...{ port: this.port, budget: this.budget, sharesPort: options.threads > 1 },
+        ...{ port: this.port, budget: this.budget, reusePort: options.threads > 1 },
         ...(this.renewed === null ? {} : { tls: this.renewed }),
       },
       originNs: originOf(service, this.world.time),
