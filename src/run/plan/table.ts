@@ -2,7 +2,7 @@ import type { Threshold } from '../../record/threshold.js';
 import { priceText } from '../../report/cost-text.js';
 import type { CellText, Column, Table } from '../../report/document.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
-import { formatPercentCell } from '../../text/numbers.js';
+import { formatPercent, formatPercentCell } from '../../text/numbers.js';
 import { ASIDE, type TargetFigure } from './judge.js';
 import { isFleetPlan, type Plan, type Tried } from './plan-result.js';
 import { estimateText } from './words.js';
@@ -15,7 +15,6 @@ interface PlanColumn extends Column {
 /** All tried values, a row each. */
 export function triedTable(plan: Plan): Table {
   const { targets, tried } = plan;
-  const inTime = inTimeTexts(plan);
   return tableOf([
     ...(isFleetPlan(plan)
       ? [
@@ -27,12 +26,15 @@ export function triedTable(plan: Plan): Table {
         ]
       : [keyColumn(keyLabel(plan.over.key), tried)]),
     ...targetColumns(targets, tried),
-    ...(inTime === null
+    ...(targets.some(({ metric }) => metric === 'attainment')
       ? []
       : [
           {
             ...{ title: 'in time', numeric: true },
-            cells: tried.map(({ attainment }, i) => ({ text: inTime[i]!, sort: attainment ?? -1 })),
+            cells: tried.map(({ attainment }) => ({
+              text: formatPercent(attainment),
+              sort: attainment ?? -1,
+            })),
           },
         ]),
     ...(plan.survives ? [{ title: 'at worst', cells: tried.map(({ lost = '–' }) => ({ text: lost })) }] : []),
@@ -138,16 +140,4 @@ export function costTexts(costs: readonly (number | null)[]): string[] {
   const texts = costs.flatMap((cost) => (cost === null ? [] : priceText(cost)));
   const decimals = Math.max(0, ...texts.map((text) => text.split('.')[1]?.length ?? 0));
   return costs.map((cost) => (cost === null ? '–' : cost.toFixed(decimals)));
-}
-
-/** `98.7 %` of the requests were answered in time: a column, in one precision; null if a target has these figures. */
-export function inTimeTexts({ targets, tried }: Pick<Plan, 'targets' | 'tried'>): string[] | null {
-  if (targets.some(({ metric }) => metric === 'attainment')) return null;
-  const shares = tried.map(({ attainment }) => attainment);
-  const decimals = shares.some((share) => share !== null && share > 0.999 && share < 1) ? 2 : 1;
-  return shares.map((share) => {
-    if (share === null) return '–';
-    const text = (100 * share).toFixed(decimals);
-    return share < 1 && Number(text) === 100 ? '>99.99 %' : `${text} %`;
-  });
 }

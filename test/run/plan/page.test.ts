@@ -6,7 +6,7 @@ import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import { parseOver } from '../../../src/run/plan/over.js';
 import { planPage } from '../../../src/run/plan/page.js';
 import type { FleetPlan, KeyPlan, Tried } from '../../../src/run/plan/plan-result.js';
-import { costTexts, inTimeTexts } from '../../../src/run/plan/table.js';
+import { costTexts } from '../../../src/run/plan/table.js';
 import { answerLines, headlineOf, planText } from '../../../src/run/plan/text.js';
 import { cellResult } from '../sweep/fixtures.js';
 
@@ -82,12 +82,7 @@ note: a note
   });
 });
 
-it('has one precision in a column, and no figure twice', () => {
-  const tried = [0.8054, 0.9998, 1, null].map((attainment) => ({ attainment })) as Tried[];
-  const inTime = (target: string, of = tried) => inTimeTexts({ targets: [parseTarget(target)], tried: of });
-  expect(inTime('p99<50ms')).toEqual(['80.54 %', '99.98 %', '100.00 %', '–']);
-  expect(inTime('p99<50ms', tried.slice(0, 1))).toEqual(['80.5 %']);
-  expect(inTime('attainment>=80%')).toBeNull();
+it('has one precision in a column of costs', () => {
   expect(costTexts([0.526, 2.48, null])).toEqual(['0.526', '2.480', '–']);
   expect(costTexts([4.23, 15.52])).toEqual(['4.23', '15.52']);
 });
