@@ -39,17 +39,8 @@ const orderFields = z.strictObject({
   overrides: z.array(z.string().max(1 << 20)).max(10_000),
   metrics: z.array(z.string().max(1000)).max(1000),
   plugin: name.exactOptional(),
-  files: z
-    .array(
-      z.strictObject({
-        path: name,
-        /** Its name in messages. */
-        shown: name,
-        blob: blobSchema,
-      }),
-    )
-    .max(10_000),
-  plugins: z.array(z.strictObject({ path: name, shown: name, sha256 })).max(100),
+  files: z.array(z.strictObject({ path: name, blob: blobSchema })).max(10_000),
+  plugins: z.array(z.strictObject({ path: name, sha256 })).max(100),
 });
 
 export const orderSchema = orderFields

@@ -1,7 +1,7 @@
 import { platformText } from '../sweep/cell-key.js';
 
 /** Raised whenever sweeps and workers of two versions are incompatible. */
-const PROTOCOL = 4;
+const PROTOCOL = 5;
 
 /** Prefix of all keys in the server: a user of the server needs access to these alone. */
 const PREFIX = 'escapement';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
@@ -162,14 +161,8 @@ class QueueRunner implements CellRunner {
     const { name, file, overrides, metrics, plugin } = task;
     const pathsOf = (kind: ReadFile['kind']) =>
       task.files.flatMap((one) => (one.kind === kind ? one.path : []));
-    const files = pathsOf('data').map(async (path) => ({
-      ...{ path, shown: path },
-      blob: await this.files.addFile(path),
-    }));
-    const plugins = pathsOf('module').map(async (path) => ({
-      ...{ path, shown: resolve(path) },
-      sha256: (await blobOf(path)).sha256,
-    }));
+    const files = pathsOf('data').map(async (path) => ({ path, blob: await this.files.addFile(path) }));
+    const plugins = pathsOf('module').map(async (path) => ({ path, sha256: (await blobOf(path)).sha256 }));
     return {
       ...{ sweep: this.sweep, job, name, file },
       ...{ overrides: [...overrides], metrics: [...metrics] },

@@ -136,7 +136,7 @@ class SweepWorker {
     return this.files.with(wanted, async ([text, ...paths]) => {
       const located: LocatedPaths = {
         data: new Map(files.map(({ path }, i) => [path, paths[i]!])),
-        modules: new Map(plugins.map(({ path, shown, sha256 }) => [path, this.moduleOf(shown, sha256)])),
+        modules: new Map(plugins.map(({ path, sha256 }) => [path, this.moduleOf(path, sha256)])),
       };
       const outcome = await this.pool.run(
         {
@@ -162,11 +162,11 @@ class SweepWorker {
     return new UnrecoverableError(reason);
   }
 
-  private moduleOf(shown: string, sha256: string): string {
-    const path = this.modules.get(sha256);
-    if (path !== undefined) return path;
+  private moduleOf(path: string, sha256: string): string {
+    const module = this.modules.get(sha256);
+    if (module !== undefined) return module;
     const what = `a worker does not have this plugin (SHA-256 ${sha256}): start each with escapement sweep-worker --plugin FILE`;
-    throw new EscapementError('E_PLUGIN', what, { file: shown });
+    throw new EscapementError('E_PLUGIN', what, { file: path });
   }
 }
 
@@ -181,16 +181,16 @@ function asSeenThere(
     const what = `its result has more than ${LONGEST_RESULT / MIB} MiB, too much for a queue: run it without --queue`;
     return failedOutcome(new EscapementError('E_QUEUE', what));
   }
-  const shownOf = new Map([
-    ...files.map(({ path, shown }) => [data.get(path)!, shown] as const),
-    ...plugins.map(({ path, shown }) => [modules.get(path)!, shown] as const),
+  const thereOf = new Map([
+    ...files.map(({ path }) => [data.get(path)!, path] as const),
+    ...plugins.map(({ path }) => [modules.get(path)!, path] as const),
   ]);
-  // In one pass: the shown texts are untrusted, and must not be scanned again.
+  // In one pass: paths of other machines are untrusted, and must not be scanned again.
   const here = outcome.message.slice(0, LONGEST_MESSAGE);
-  const paths = [...shownOf.keys()].filter((path) => here.includes(path));
+  const paths = [...thereOf.keys()].filter((path) => here.includes(path));
   if (paths.length === 0) return { ...outcome, message: here };
   const pattern = new RegExp(paths.map((path) => path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
-  const message = here.replace(pattern, (path) => shownOf.get(path)!).slice(0, LONGEST_MESSAGE);
+  const message = here.replace(pattern, (path) => thereOf.get(path)!).slice(0, LONGEST_MESSAGE);
   return { ...outcome, message };
 }
 

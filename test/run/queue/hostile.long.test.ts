@@ -44,17 +44,17 @@ const MALFORMED: readonly (readonly [string, Sent, RegExp])[] = [
   ['a text that is too large', { fields: { text: { ...BLOB, bytes: 2 ** 40 } } }, /text: bytes: Too big/],
   [
     'files that are too large together',
-    { fields: { files: Array(9).fill({ path: 'a', shown: 'a', blob: { ...BLOB, bytes: 2 ** 27 } }) } },
+    { fields: { files: Array(9).fill({ path: 'a', blob: { ...BLOB, bytes: 2 ** 27 } }) } },
     /its files have more than 1024 MiB/,
   ],
   [
     'a file that is to be imported',
-    { fields: { files: [{ path: 'own.mjs', shown: 'own.mjs', kind: 'module', blob: BLOB }] } },
+    { fields: { files: [{ path: 'own.mjs', kind: 'module', blob: BLOB }] } },
     /files: 0: Unrecognized key: "kind"/,
   ],
   [
     'a plugin with its content',
-    { fields: { plugins: [{ path: 'own.mjs', shown: 'own.mjs', sha256: BLOB.sha256, blob: BLOB }] } },
+    { fields: { plugins: [{ path: 'own.mjs', sha256: BLOB.sha256, blob: BLOB }] } },
     /plugins: 0: Unrecognized key: "blob"/,
   ],
   ['a sweep that is a path', { fields: { sweep: '../results' } }, /sweep: Invalid UUID/],
@@ -89,7 +89,7 @@ const REFUSED: readonly (readonly [string, Sent, RegExp])[] = [
     {
       text: `${SMALL_EXPERIMENT}plugins: [own.mjs]\n`,
       files: { 'own.mjs': CODE },
-      fields: { plugins: [{ path: 'own.mjs', shown: 'own.mjs', sha256: BLOB.sha256 }] },
+      fields: { plugins: [{ path: 'own.mjs', sha256: BLOB.sha256 }] },
     },
     /^E_PLUGIN: own.mjs: a worker does not have this plugin/,
   ],
@@ -185,7 +185,7 @@ describe.skipIf(noRedis !== '')(`a worker${noRedis === '' ? '' : ` (${noRedis})`
 
     const send = async (jobId: string, { text = SMALL_EXPERIMENT, files = {}, fields }: Sent) => {
       const sent = Object.entries(files).map(async ([path, content]) => ({
-        ...{ path, shown: path },
+        path,
         blob: await published.addFile(writeIn(tempDir(), 'file', content)),
       }));
       const order = {
