@@ -253,7 +253,7 @@ export class Server {
         ready: this.isReady,
         versionOf: (model) => controller.modelAt(model)?.version ?? '',
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
-        kindOf: (gpu) => assembly.fleet.kindOf(gpu),
+        kindOf: (gpu) => assembly.cluster.kinds[controller.core.cluster.kindOf[gpu]],
         classes: settings.classes,
         tenants: settings.tenants.list,
         scaling: observers.scaling?.status() ?? null,
