@@ -1,0 +1,3 @@
+import { runPage } from '../run-page.js';
+
+runPage('docs/tutorials/operate-a-cluster.md');
