@@ -114,7 +114,7 @@ describe('pods', () => {
 
   it('are asked whether they live and are ready', () => {
     const probesOf = (name: string, kind: string) => podOf(named(kind, name)).containers[0];
-    const controller = probesOf('escapement-controller', 'Deployment');
+    const controller = probesOf('escapement-controller', 'StatefulSet');
     expect(controller.livenessProbe.httpGet).toEqual({ path: '/v2/health/live', port: 'http' });
     expect(controller.readinessProbe.httpGet).toEqual({ path: '/v2/health/ready', port: 'http' });
     const worker = probesOf('escapement-worker', 'StatefulSet');
@@ -147,7 +147,7 @@ describe('containers', () => {
       listen,
       standby,
       'worker-token-file': asked,
-    } = await argsOf('Deployment', 'escapement-controller');
+    } = await argsOf('StatefulSet', 'escapement-controller');
     const [service] = String(controller).split(':');
     expect({ controller, standby, token }).toEqual({
       controller: [`${service}:${listen}`],
@@ -156,14 +156,20 @@ describe('containers', () => {
     });
     const { spec } = named('Service', service);
     expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
+    // Of a standby, which is never ready, any other update would wait for ever or for nothing.
+    expect(named('StatefulSet', 'escapement-controller').spec).toMatchObject({
+      serviceName: service,
+      podManagementPolicy: 'Parallel',
+      updateStrategy: { type: 'OnDelete' },
+    });
     expect(spec.ports).toEqual([{ name: 'registration', port: Number(listen), targetPort: 'registration' }]);
-    const { ports } = podOf(named('Deployment', 'escapement-controller')).containers[0];
+    const { ports } = podOf(named('StatefulSet', 'escapement-controller')).containers[0];
     expect(ports).toContainEqual({ name: 'registration', containerPort: Number(listen) });
   });
 
   it('of controllers have time to say that they go, and to drain', async () => {
-    const { drain, 'drain-notice': notice } = await argsOf('Deployment', 'escapement-controller');
-    const pod = podOf(named('Deployment', 'escapement-controller'));
+    const { drain, 'drain-notice': notice } = await argsOf('StatefulSet', 'escapement-controller');
+    const pod = podOf(named('StatefulSet', 'escapement-controller'));
     const { periodSeconds, failureThreshold } = pod.containers[0].readinessProbe;
     expect(Number(notice) / NS_PER_S).toBeGreaterThan(periodSeconds * failureThreshold);
     expect(pod.terminationGracePeriodSeconds * NS_PER_S).toBeGreaterThan(Number(notice) + Number(drain));
