@@ -148,10 +148,10 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
   const hasIntervals = known.some(({ low, high }) => low !== high);
   const width = hasLines ? size.width : Math.max(size.width, 2 * 24 * labels.length);
   const across = {
-    ...{ field: 'x', title: x.title },
+    field: 'x',
     ...(numbers === null
-      ? { type: 'nominal', sort: labels, axis: nameLabels(labels, width) }
-      : { type: 'quantitative', ...numbers }),
+      ? { type: 'nominal', title: x.label, sort: labels, axis: nameLabels(labels, width) }
+      : { type: 'quantitative', title: x.title, ...numbers }),
   };
   // At each name, several series are side by side.
   const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
