@@ -39,16 +39,9 @@ export function parsePercentile(name: string): NamedPercentile | null {
   return { reading: parts[1] === 'p' ? 'offered' : 'executed', percentile: Number(parts[2]) };
 }
 
-/** True for a percentile out of range, such as `p0` or `p101`; `p995` is another spelling of p99.5. */
+/** True for a percentile out of range, such as `p0`, `p101` or `p995`, which lacks its point. */
 export function isOutsideRange(name: string): boolean {
-  const digits = /^(?:p|executedP)(\d+(?:\.\d+)?)$/.exec(name)?.[1];
-  return digits !== undefined && respelt(name) === null && parsePercentile(name) === null;
-}
-
-/** Correct spelling of `p995`, which lacks its point: `p99.5`. Null for any other word, such as `p101`. */
-export function respelt(name: string): string | null {
-  const parts = /^(p|executedP)(9\d)(\d+)$/.exec(name);
-  return parts === null ? null : `${parts[1]}${parts[2]}.${parts[3]}`;
+  return /^(?:p|executedP)\d+(?:\.\d+)?$/.test(name) && parsePercentile(name) === null;
 }
 
 /** Member of a summary's latencies that has a percentile; null for one that is computed only on request. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
-import { candidates, nearest } from '../base/nearest.js';
+import { candidates } from '../base/nearest.js';
 import { NS_PER_MS, TIMES } from '../base/units.js';
 import { significant } from '../text/numbers.js';
 import { DIMENSIONS, type Dimension } from './dimensions.js';
@@ -16,7 +16,7 @@ import {
   partOfFigure,
 } from './figures.js';
 import { FEWEST_REQUESTS } from './model-fairness.js';
-import { HEADLINE_PERCENTILES, isOutsideRange, respelt } from './percentiles.js';
+import { HEADLINE_PERCENTILES, isOutsideRange } from './percentiles.js';
 import type { thresholdResultSchema } from './schema-latency.js';
 
 /** A condition on a run's summary, e.g. `p99<100ms`. */
@@ -150,19 +150,13 @@ function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary):
 function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
   const part = partOfFigure(metric);
-  if (part !== null) {
-    const known = [...HEADLINES, ...EXECUTED, ...partFigureNames(part.dimension)];
-    const near = candidates(part.figure, known, MOST_NAMED);
-    const hint =
-      near.length > 0 ? `did you mean ${near.join(' or ')}?` : `a ${part.dimension} has ${known.join(', ')}`;
-    return `unknown figure ${metric}; ${hint}`;
-  }
-  const [dimension = '', ...rest] = metric.split('.');
-  const inDimension = rest.length < 2 ? undefined : nearest(dimension, Object.keys(DIMENSIONS));
-  const meant = inDimension === undefined ? respelt(metric) : [inDimension, ...rest].join('.');
-  const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
-  if (close.length > 0) return `unknown figure ${metric}; did you mean ${close.join(' or ')}?`;
-  return `unknown figure ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
+  const known =
+    part === null ? figureNames() : [...HEADLINES, ...EXECUTED, ...partFigureNames(part.dimension)];
+  const near = candidates(part?.figure ?? metric, known, MOST_NAMED);
+  if (near.length > 0) return `unknown figure ${metric}; did you mean ${near.join(' or ')}?`;
+  return part === null
+    ? `unknown figure ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`
+    : `unknown figure ${metric}; a ${part.dimension} has ${known.join(', ')}`;
 }
 
 /**
