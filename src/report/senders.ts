@@ -1,17 +1,14 @@
 import type { MeasuredSummary } from '../record/figures.js';
 import type { RunParts } from '../record/results.js';
-import { formatPercentCell } from '../text/numbers.js';
-import { numberCell, rateCell } from './cells.js';
+import { percentCell, rateCell } from './cells.js';
 import type { Section } from './document.js';
 import { meanOf, meanOfKnown } from './statistics.js';
 
 /** Results of one class or tenant with one policy in one cell, mean over seeds. */
 interface SenderOutcome {
   readonly name: string;
-  /** Weight of a request; absent for a tenant. */
-  readonly weight?: number;
-  /** Promised part of GPU time: of a class always (0: none), of a tenant under overload; null if not known. */
-  readonly share: number | null;
+  /** Promised part of GPU time: of a class always (0: none), of a tenant under overload. */
+  readonly share: number;
   /** Null: the runs have no span. */
   readonly goodputRps: number | null;
   /** Over the seeds with which it offered requests; null if there are none. */
@@ -30,79 +27,59 @@ interface ComparedCell {
   readonly results: readonly (Senders | null)[];
 }
 
-const FIGURES = [
-  { name: 'attainment', title: 'Attainment', unit: 'percent' },
-  { name: 'goodputRps', title: 'Goodput', unit: 'requests/s' },
-  { name: 'gpuShare', title: 'GPU time', unit: 'percent' },
-] as const;
-const PROMISED = { class: '(guaranteed)', tenant: '(share under overload)' };
-
-/** More would not fit next to each other on a terminal. */
-const MOST_SENDERS = 8;
-
 /**
- * Results of each class, then of each tenant, if all runs have the same ones: a table per figure with a row per policy,
- * the means over the cells that all of them finished.
+ * Results of each class, then of each tenant, if all runs have the same ones: a table with a row per sender and policy,
+ * the means over the cells that all policies finished.
  */
-export function senderSections(rows: readonly string[], cells: readonly ComparedCell[]): Section[] {
+export function senderSections(policies: readonly string[], cells: readonly ComparedCell[]): Section[] {
   const complete = cells.filter(({ results }) => results.every((result) => result !== null));
   return (['class', 'tenant'] as const).flatMap((kind) => {
     const all = complete.flatMap(({ results }) => results.map((result) => result![kind]));
     const [senders = []] = all;
-    if (senders.length === 0 || !sameIn(all, ({ name }) => name)) return [];
-    const isWeighted = kind === 'class' && sameIn(all, ({ weight }) => weight);
-    const isPromised = sameIn(all, ({ share }) => share) && senders.some(({ share }) => (share ?? 0) > 0);
-    const seesGpus = senders.length > 1 && all.flat().every(({ gpuShare }) => gpuShare !== null);
-    const titles = senders.map(({ name, weight }) => (isWeighted ? `${name} × ${weight}` : name));
-    return FIGURES.filter(({ name }) => name !== 'gpuShare' || seesGpus).map(({ name, title, unit }) => {
-      const cell = unit === 'percent' ? numberCell(formatPercentCell) : rateCell;
-      const meansOf = (row: number) =>
-        senders.map((_, i) =>
-          cell(meanOfKnown(complete.map(({ results }) => results[row]![kind][i]![name]))),
-        );
-      const promised = [{ text: PROMISED[kind] }, ...senders.map(({ share }) => cell(share ?? 0))];
-      const heading = `${title} by ${kind}, means in ${unit}`;
-      const table = {
-        columns: [
-          { title: 'policy' },
-          ...titles.map((each, i) => ({ title: each, numeric: true, pageOnly: i >= MOST_SENDERS })),
-        ],
-        rows: [
-          ...rows.map((text, row) => [{ text }, ...meansOf(row)]),
-          ...(name === 'gpuShare' && isPromised ? [promised] : []),
-        ],
-      };
-      return { title: heading, blocks: [{ text: heading, only: 'terminal' as const }, { table }] };
-    });
+    const names = new Set(all.map((list) => JSON.stringify(list.map(({ name }) => name))));
+    if (senders.length === 0 || names.size > 1) return [];
+    const rows = senders.flatMap(({ name }, i) =>
+      policies.map((policy, row) => {
+        const mean = (read: (sender: SenderOutcome) => number | null) =>
+          meanOfKnown(complete.map(({ results }) => read(results[row]![kind][i]!)));
+        return [
+          { text: name },
+          { text: policy },
+          percentCell(mean(({ attainment }) => attainment)),
+          rateCell(mean(({ goodputRps }) => goodputRps)),
+          percentCell(mean(({ gpuShare }) => gpuShare)),
+          percentCell(mean(({ share }) => share)),
+        ];
+      }),
+    );
+    const figures = ['attainment', 'in time/s', 'GPU time', PROMISED[kind]];
+    const columns = [
+      ...[{ title: kind }, { title: 'policy' }],
+      ...figures.map((title) => ({ title, numeric: true })),
+    ];
+    return { title: `By ${kind}, means over cells`, blocks: [{ table: { columns, rows, sortable: true } }] };
   });
 }
+
+const PROMISED = { class: 'guaranteed', tenant: 'share under overload' };
 
 /** Means over the repetitions of one run. */
 export function sendersOf(summaries: readonly MeasuredSummary[]): Senders {
   return { class: senderOutcomes(summaries, 'class'), tenant: senderOutcomes(summaries, 'tenant') };
 }
 
-/** A class, which has a weight, or a tenant. */
-type SenderPart = NonNullable<RunParts['tenant']>[number] & { readonly weight?: number };
-
 /** Empty if there are no classes, or no tenants. */
 function senderOutcomes(summaries: readonly MeasuredSummary[], kind: SenderKind): SenderOutcome[] {
-  const lists = summaries.map(({ by }): readonly SenderPart[] => by[kind] ?? []);
+  const lists = summaries.map(({ by }): NonNullable<RunParts['tenant']> => by[kind] ?? []);
   return (lists[0] ?? []).map((sender, i) => {
     const all = lists.flatMap((list) => list[i] ?? []);
     const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
     return {
       name: sender.key,
-      ...(sender.weight === undefined ? {} : { weight: sender.weight }),
       share: sender.share,
       goodputRps: meanOfKnown(all.map(({ goodputRps }) => goodputRps)),
       attainment: meanOfKnown(all.map(({ attainment }) => attainment)),
       gpuShare: gpuShares.length < all.length ? null : meanOf(gpuShares),
     };
   });
-}
-
-function sameIn(all: readonly (readonly SenderOutcome[])[], read: (sender: SenderOutcome) => unknown) {
-  const texts = new Set(all.map((list) => JSON.stringify(list.map(read))));
-  return texts.size === 1;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunParts } from '../../src/record/results.js';
 import { comparePolicies } from '../../src/report/policies/compare.js';
-import { senderSections } from '../../src/report/senders.js';
 import { policiesText } from '../../src/report/terminal/summary-text.js';
 import { partFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
@@ -45,24 +44,11 @@ describe('what tenants got of each policy', () => {
   it('is in the text: in time, requests/s, and GPU time next to their shares', () => {
     const text = policiesText(withTenants('flood'));
     expect(text).toContain(`
-Attainment by tenant, means in percent
-
-policy      small  flood
-escapement   99.0   50.0
-edf          40.0   50.0
-
-Goodput by tenant, means in requests/s
-
-policy      small  flood
-escapement    198    600
-edf           198    600
-
-GPU time by tenant, means in percent
-
-policy                  small  flood
-escapement               60.0   40.0
-edf                      50.0   50.0
-(share under overload)   25.0   75.0
+tenant  policy      attainment  in time/s  GPU time  share under overload
+small   escapement      99.0 %        198    60.0 %                25.0 %
+small   edf             40.0 %        198    50.0 %                25.0 %
+flood   escapement      50.0 %        600    40.0 %                75.0 %
+flood   edf             50.0 %        600    50.0 %                75.0 %
 `);
     expect(text).toMatch(/^Goodput in percent/m);
   });
@@ -73,46 +59,24 @@ edf                      50.0   50.0
       by: {
         tenant: [
           tenant('small', slo === '25ms' ? { attainment: null, requests } : { attainment: 0.75 }),
-          tenant('idle', { attainment: null, goodputRps: 0, requests }),
+          tenant('idle', { attainment: null, goodputRps: 0, requests, gpuShare: null }),
         ],
       },
     }));
     const text = policiesText(rested);
-    expect(text).toMatch(/percent\n\npolicy +small +idle\nescapement +75\.0 +–\nedf +75\.0 +–\n/);
-    expect(text).toMatch(/requests\/s\n\npolicy +small +idle\nescapement +100 +0\nedf +100 +0\n/);
+    expect(text).toMatch(/^small +escapement +75\.0 % +100 +50\.0 %/m);
+    expect(text).toMatch(/^idle +edf +– +0 +– +25\.0 %$/m);
   });
 
   it('is left out where cells have other tenants, or none', () => {
-    expect(policiesText(withTenants('storm'))).not.toContain('by tenant');
+    expect(policiesText(withTenants('storm'))).not.toContain('share under overload');
     const text = policiesText(compared(() => ({})));
-    expect(text).not.toContain('by tenant');
-  });
-
-  it('has no GPU time where no INFER ran, nor shares that differ from cell to cell', () => {
-    const idle = compared(() => ({
-      by: { tenant: [tenant('small', { gpuShare: null }), tenant('flood', {})] },
-    }));
-    expect(senderSections(['a', 'b'], idle.cells).map(({ title }) => title)).toEqual([
-      'Attainment by tenant, means in percent',
-      'Goodput by tenant, means in requests/s',
-    ]);
-    const varied = compared((_, slo) => ({
-      by: { tenant: [tenant('small', { share: slo === '25ms' ? 0.5 : 0.25 }), tenant('flood', {})] },
-    }));
-    expect(policiesText(varied)).not.toContain('share under overload');
-  });
-
-  it('is on a terminal of the first eight', () => {
-    const tenants = Array.from({ length: 11 }, (_, i) => tenant(`t${i}`, {}));
-    const many = compared(() => ({ by: { tenant: tenants } }));
-    const text = policiesText(many);
-    expect(text).toContain('t7');
-    expect(text).not.toContain('t8');
+    expect(text).not.toContain('share under overload');
   });
 });
 
 describe('what classes got of each policy', () => {
-  it('names their weights, and what is guaranteed', () => {
+  it('is next to what is guaranteed', () => {
     const text = policiesText(
       compared(() => ({
         by: {
@@ -124,14 +88,8 @@ describe('what classes got of each policy', () => {
       })),
     );
     expect(text).toMatch(/^Weighted goodput in percent/m);
-    expect(text).toMatch(/^policy +gold × 10 +jobs × 0\.1\nescapement +90\.0 +30\.0$/m);
-    expect(text).toMatch(/^escapement +80\.0 +20\.0\nedf +80\.0 +20\.0\n\(guaranteed\) +0\.0 +10\.0$/m);
-  });
-
-  it('has no weights where they differ from cell to cell', () => {
-    const varied = compared((_, slo) => ({
-      by: { class: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})] },
-    }));
-    expect(policiesText(varied)).toMatch(/^policy +gold +others$/m);
+    expect(text).toMatch(/^class +policy +attainment +in time\/s +GPU time +guaranteed$/m);
+    expect(text).toMatch(/^gold +edf +90\.0 % +100 +80\.0 % +0 %$/m);
+    expect(text).toMatch(/^jobs +escapement +30\.0 % +100 +20\.0 % +10\.0 %$/m);
   });
 });
