@@ -1,6 +1,6 @@
 import type { Padding } from '../core/lengths.js';
 import { shortestExecNs } from '../core/model.js';
-import type { PolicyNote } from '../record/policy-notes.js';
+import type { PolicyNote } from '../record/results.js';
 import { entryOf, noteOnKinds } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';

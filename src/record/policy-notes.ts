@@ -1,14 +1,5 @@
-import * as z from 'zod';
 import { listed } from '../text/words.js';
-import { text } from './schema-figure.js';
-
-export const policyNoteSchema = z.object({
-  kind: z.enum(['warning', 'note']).describe('warning: a requested setting is ignored.'),
-  policy: text('The policy; absent: no policy would change it.').exactOptional(),
-  text: text('What it does instead.'),
-});
-/** Setting of an experiment that a policy does not support, or that no policy can help. */
-export interface PolicyNote extends z.output<typeof policyNoteSchema> {}
+import type { PolicyNote } from './results.js';
 
 /** Notes on several runs for people, one per text, with all policies that it is about. */
 export function noteTexts(notes: readonly PolicyNote[]): Pick<PolicyNote, 'kind' | 'text'>[] {

@@ -21,6 +21,7 @@ export type RunKind = Summary['kind'];
 export interface RequestCounts extends Of<typeof summary.requestCountsSchema> {}
 export interface CostFigures extends Of<typeof summary.costFiguresSchema> {}
 export interface ScalingFigures extends Of<typeof summary.scalingFiguresSchema> {}
+export interface PolicyNote extends Of<typeof summary.policyNoteSchema> {}
 export interface WeightedFigures extends Of<z.ZodObject<typeof summary.weightedShape>> {}
 export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
 export interface RequestFigures extends Of<typeof summary.requestFiguresSchema> {}

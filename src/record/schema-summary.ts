@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { policyNoteSchema } from './policy-notes.js';
 import {
   amount,
   amountOrNull,
@@ -183,6 +182,13 @@ export const weightedShape = {
     'weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.',
   ).register(FIGURES, { unit: 'share', label: 'attainment by weight', better: 'higher' }),
 };
+
+/** Setting of an experiment that a policy does not support, or that no policy can help. */
+export const policyNoteSchema = z.object({
+  kind: z.enum(['warning', 'note']).describe('warning: a requested setting is ignored.'),
+  policy: text('The policy; absent: no policy would change it.').exactOptional(),
+  text: text('What it does instead.'),
+});
 
 /** Figures that only the scheduler knows; unknown to a client. */
 export const schedulerFiguresSchema = z.object({

@@ -7,7 +7,7 @@ import { partNames } from '../../config/part-names.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { NO_GPUS } from '../../config/schema-cluster.js';
 import { chosenCases, placeInCase } from '../../config/sweep-section.js';
-import type { PolicyNote } from '../../record/policy-notes.js';
+import type { PolicyNote } from '../../record/results.js';
 import { type PartNames, refuseUnknownParts, type Threshold } from '../../record/threshold.js';
 import { seedChanges } from '../random-streams.js';
 import { boundKey, cellKey } from './cell-key.js';

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { writeWhole } from '../../base/files/output-file.js';
-import type { PolicyNote } from '../../record/policy-notes.js';
-import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
+import type { BoundFigures, CellResult, PolicyNote, SweepCell, SweepResults } from '../../record/results.js';
 import { RESULTS_VERSION } from '../../record/results-version.js';
 import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import type { PolicyNote } from '../../../src/record/policy-notes.js';
+import type { PolicyNote } from '../../../src/record/results.js';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import { buildGrid } from '../../../src/run/sweep/grid.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
