@@ -14,7 +14,7 @@ import { checkLengths, finishWorkloads } from './finish-workloads.js';
 import { keyExists, keyValue } from './keys.js';
 import { buildModels } from './models.js';
 import { applyOverrides, type OverriddenTree } from './overrides.js';
-import { buildPipelines, targetNames, toPipelines } from './pipelines.js';
+import { buildPipelines, type PipelineConfig, targetNames, toPipelines } from './pipelines.js';
 import { libraryPlugin, loadPlugins, type Plugin } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
@@ -69,7 +69,14 @@ export async function buildExperiment(
   const { classes = [], tenants = NO_TENANTS } = config;
   const pipelines = buildPipelines(config.pipelines ?? [], specs, placeOf);
   const targets = targetNames(specs, pipelines);
-  checkSections(config.workload, targets, specs, { class: classes, tenant: tenants.list }, placeOf);
+  checkSections(
+    config.workload,
+    targets,
+    specs,
+    pipelines,
+    { class: classes, tenant: tenants.list },
+    placeOf,
+  );
   const workload = toPipelines(config.workload, specs, pipelines, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   checkNoise(config.cluster.noise, specs, spreads.flat(), placeOf);
@@ -162,6 +169,7 @@ function checkSections(
   }[],
   names: readonly string[],
   models: readonly ModelSpec[],
+  pipelines: readonly PipelineConfig[],
   declared: Readonly<Record<'class' | 'tenant', readonly { readonly name: string }[]>>,
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): void {
@@ -172,7 +180,7 @@ function checkSections(
       if (!(error instanceof EscapementError)) throw error;
       throw new EscapementError(error.code, error.what, placeOf(['workload', i, 'models']));
     }
-    checkLengths(section, names, models, placeOf(['workload', i, 'length']));
+    checkLengths(section, names, models, pipelines, placeOf(['workload', i, 'length']));
     for (const sender of ['class', 'tenant'] as const) {
       const known = declared[sender].map(({ name }) => name);
       const name = section[sender];

@@ -196,20 +196,28 @@ interface LengthSection {
 
 /**
  * Throws `E_CONFIG_VALUE` if a section of the workload sets input lengths, and none of its models takes several
- * lengths, or one ends before the longest.
+ * lengths, or one ends before the longest; and if it sets none where a pipeline has as many requests.
  */
 export function checkLengths(
   { models: patterns, length }: LengthSection,
   names: readonly string[],
   models: readonly ModelSpec[],
+  pipelines: readonly PipelineConfig[],
   place: ErrorPlace,
 ): void {
-  if (length === undefined) return;
-  const varied = [...selectModels(names, patterns)].flatMap((index) => {
+  const targets = [...selectModels(names, patterns)];
+  const drawn = targets
+    .map((index) => pipelines[index - models.length])
+    .find((pipeline) => pipeline?.steps.some(({ fanOut }) => fanOut.kind === 'length'));
+  if (length === undefined) {
+    if (drawn === undefined) return;
+    refuse(`a step of ${drawn.name} has as many requests as this says: give it, or another fanOut`, place);
+  }
+  const varied = targets.flatMap((index) => {
     const { name, lengths } = models[index] ?? {};
     return name === undefined || lengths === undefined ? [] : [{ name, end: lengths.at(-1)! }];
   });
-  if (varied.length === 0) {
+  if (varied.length === 0 && drawn === undefined) {
     const what =
       'no model of this workload takes inputs of several lengths: leave it out, or give a profile with shorter ones';
     refuse(what, place);

@@ -49,6 +49,13 @@ const fanOut = z
         max: requests('kind: poisson: more count as this many.', 1).default(MOST_FAN_OUT),
       }),
       section({
+        kind: z.literal('length'),
+        mean: count(
+          "kind: length: the number is the length of the pipeline's request, from the column of that name in a trace, or drawn by the length of the workload section. Mean, for predictions and load.",
+          MOST_FAN_OUT,
+        ),
+      }),
+      section({
         kind: z.literal('list'),
         values: z
           .array(z.int().min(0).max(MOST_FAN_OUT))
@@ -250,6 +257,8 @@ function countsOf(fanOut: FanOut): { readonly least: number; readonly mean: numb
     }
     case 'poisson':
       return { least: 0, mean: Math.min(fanOut.mean, fanOut.max), none: Math.exp(-fanOut.mean) };
+    case 'length':
+      return { least: 0, mean: fanOut.mean, none: 0 };
     case 'list': {
       const { values } = fanOut;
       const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -43,7 +43,9 @@ export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolea
     ),
   pipelines: ({ pipelines }) =>
     pipelines.some(({ steps }) =>
-      steps.some(({ fanOut, probability }) => fanOut.kind !== 'constant' || probability < 1),
+      steps.some(
+        ({ fanOut, probability }) => !['constant', 'length'].includes(fanOut.kind) || probability < 1,
+      ),
     ),
   boost: ({ workloads }) => workloads.some(({ boost }) => boost !== undefined),
   lengths: ({ workloads }) => workloads.some(({ length }) => length !== undefined && isDrawn(length)),

@@ -1,29 +1,30 @@
 import { exponential } from '../base/random/distributions.js';
 import type { Random } from '../base/random/streams.js';
-import type { PipelineSpec, PipelineStep } from '../core/pipelines.js';
+import { MOST_FAN_OUT, type PipelineSpec, type PipelineStep } from '../core/pipelines.js';
 
 /** Distribution of the number of requests of a step per request of the pipeline. */
 export type FanOut =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'uniform'; readonly from: number; readonly to: number }
   | { readonly kind: 'poisson'; readonly mean: number; readonly max: number }
-  | { readonly kind: 'list'; readonly values: readonly number[] };
+  | { readonly kind: 'list'; readonly values: readonly number[] }
+  | { readonly kind: 'length'; readonly mean: number };
 
 /** A pipeline with the distributions of its steps' requests. */
 export interface DrawnPipeline extends PipelineSpec {
   readonly steps: readonly (PipelineStep & { readonly fanOut: FanOut; readonly probability: number })[];
 }
 
-/** Draws the number of requests of each step. */
-export function drawCounts({ steps }: DrawnPipeline, random: Random): Int32Array {
+/** Draws the number of requests of each step. `length`: that of the pipeline's request. */
+export function drawCounts({ steps }: DrawnPipeline, random: Random, length = 0): Int32Array {
   return Int32Array.from(steps, ({ fanOut, probability }) => {
     const isTaken = probability === 1 || random() < probability;
-    const count = draw(fanOut, random);
+    const count = fanOut.kind === 'length' ? Math.min(length, MOST_FAN_OUT) : draw(fanOut, random);
     return isTaken ? count : 0;
   });
 }
 
-function draw(fanOut: FanOut, random: Random): number {
+function draw(fanOut: Exclude<FanOut, { readonly kind: 'length' }>, random: Random): number {
   switch (fanOut.kind) {
     case 'constant':
       return fanOut.value;

@@ -194,8 +194,8 @@ export class Simulator {
   }
 
   private offerPipeline(pipeline: number): number {
-    const { timeNs, sloNs, user, requestClass = 0, tenant = 0 } = this.source;
-    const counts = drawCounts(this.pipelines[pipeline], this.branches);
+    const { timeNs, sloNs, user, requestClass = 0, tenant = 0, length } = this.source;
+    const counts = drawCounts(this.pipelines[pipeline], this.branches, length);
     return this.controller.offerPipeline(pipeline, timeNs, sloNs, user, requestClass, tenant, counts);
   }
 

@@ -151,7 +151,7 @@ export class ArrivalRows {
   private lengthOf(text: string, model: number): number {
     const { longest, max } = this.limits;
     const most = longest[model] ?? Number.POSITIVE_INFINITY;
-    if (text === '' && most === Number.POSITIVE_INFINITY) return 0;
+    if (['', '0'].includes(text) && most === Number.POSITIVE_INFINITY) return 0;
     const length = /^\d{1,10}$/.test(text) ? Math.min(max, Number(text)) : Number.NaN;
     if (this.isLength(length, model)) return length;
     const what =

@@ -131,5 +131,7 @@ function allows(fanOut: FanOut, count: number): boolean {
       return count <= fanOut.max;
     case 'list':
       return fanOut.values.includes(count);
+    case 'length':
+      return true;
   }
 }
