@@ -64,7 +64,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const lengths = lengthsOf(run);
   const about = { path: paths.requests, findings, warmupNs, firstUsers: run.setup?.firstUsers ?? [0] };
   const requests = new RequestAudit({ ...about, lengths, models });
-  const order = PipelineAudit.open(run, findings, paths.requests);
+  const order = PipelineAudit.open(run, findings, paths.requests, models);
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
   const counted = countedNs(run.windows[0].beginSeconds, run.summary.durationSeconds);
   const sharesOf = (senders: readonly object[] | undefined) =>
@@ -101,6 +101,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const claims = [
     ...requestClaims(run, requests),
     ...modelClaims(run, requests, causes),
+    ...(order?.claims(run) ?? []),
     ...(served === null || !hasActions ? [] : shareClaims(run, shares)),
     ...(fleet === null ? [] : fleetClaims(run, fleet)),
     ...(actions === null ? [] : actionClaims(run, actions, fleet)),
@@ -109,12 +110,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     ok: findings.total === 0 && claims.every(({ ok }) => ok),
     kind: run.summary.kind ?? null,
     claims,
-    rules: rulesFor(lengths, order).map((rule) => ({
-      rule,
-      means: RULES[rule],
-      checked: findings.checks(rule),
-      violations: findings.violations(rule),
-    })),
+    rules: rulesFor(lengths, order, findings),
     violations: findings.first,
     violationCount: findings.total,
     unchecked: unchecked(run, requests, actions),
@@ -128,9 +124,18 @@ function lengthsOf({ setup }: RunFacts): Lengths | null {
 }
 
 /** Applicable rules: those about lengths and pipelines only for runs that have them. */
-function rulesFor(lengths: Lengths | null, pipelines: PipelineAudit | null): Rule[] {
+function rulesFor(
+  lengths: Lengths | null,
+  pipelines: PipelineAudit | null,
+  findings: Findings,
+): Audit['rules'] {
   const left = [...(lengths === null ? ['length'] : []), ...(pipelines === null ? ['pipeline'] : [])];
-  return (Object.keys(RULES) as Rule[]).filter((rule) => !left.includes(rule));
+  return (Object.keys(RULES) as Rule[])
+    .filter((rule) => !left.includes(rule))
+    .map((rule) => ({
+      ...{ rule, means: RULES[rule] },
+      ...{ checked: findings.checks(rule), violations: findings.violations(rule) },
+    }));
 }
 
 type Known = Pick<

@@ -1,6 +1,7 @@
+import { type Claim, ratio } from './claims.js';
 import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
-import type { RunFacts } from './run-facts.js';
+import type { Figures, RunFacts } from './run-facts.js';
 
 /** Steps of a pipeline's request, seen before its own answer. */
 interface Flow {
@@ -9,19 +10,32 @@ interface Flow {
   failed: boolean;
   /** By step: last answer. */
   readonly endNs: Map<number, number>;
+  /** By step with variants: accuracy of the models that served it. */
+  readonly accuracies: Map<number, number[]>;
 }
+
+type PipelineFacts = NonNullable<NonNullable<RunFacts['setup']>['pipelines']>;
 
 /** Checks the order of a pipeline's steps, and its answer against theirs. */
 export class PipelineAudit {
+  private readonly steps: PipelineFacts[number]['steps'];
   private readonly after: readonly (readonly number[])[];
+  /** Accuracy of answers in time, summed over those of each step, and of each pipeline. */
+  private readonly ofSteps: Float64Array;
+  private readonly ofPipelines: Float64Array;
   private readonly flows = new Map<number, Flow>();
 
   private constructor(
-    pipelines: NonNullable<NonNullable<RunFacts['setup']>['pipelines']>,
+    pipelines: PipelineFacts,
     private readonly findings: Findings,
     /** Path of requests.tsv. */
     private readonly path: string,
+    /** Number of the first pipeline, after all models. */
+    private readonly models: number,
   ) {
+    this.steps = pipelines.flatMap(({ steps }) => steps);
+    this.ofSteps = new Float64Array(this.steps.length);
+    this.ofPipelines = new Float64Array(pipelines.length);
     let first = 0;
     this.after = pipelines.flatMap(({ steps }) => {
       const from = first;
@@ -31,8 +45,8 @@ export class PipelineAudit {
   }
 
   /** Null: the run has no pipelines. */
-  static open({ setup }: RunFacts, findings: Findings, path: string): PipelineAudit | null {
-    return setup?.pipelines === undefined ? null : new PipelineAudit(setup.pipelines, findings, path);
+  static open({ setup }: RunFacts, findings: Findings, path: string, models: number): PipelineAudit | null {
+    return setup?.pipelines === undefined ? null : new PipelineAudit(setup.pipelines, findings, path, models);
   }
 
   /** Records an answer, in order of time. */
@@ -41,9 +55,40 @@ export class PipelineAudit {
     else if (answer.isPipeline) this.ofPipeline(answer);
   }
 
-  private ofStep({ parent, step, nowNs, arrivalNs, executed, line }: Answer): void {
-    const flow = this.flows.get(parent) ?? { arrivalNs: Number.NaN, failed: false, endNs: new Map() };
+  /** Claims about the accuracy of answers. */
+  claims({ summary }: RunFacts): Claim[] {
+    const { pipeline = [], step = [] } = summary.by;
+    const claims = (prefix: string, { accuracy, accurateAttainment, requests }: Figures, sum: number) =>
+      accuracy === undefined && sum === 0
+        ? []
+        : [
+            ratio(`${prefix}accuracy`, accuracy ?? null, requests.ok === 0 ? null : sum / requests.ok!),
+            ratio(`${prefix}accurateAttainment`, accurateAttainment ?? null, sum / requests.offered!),
+          ];
+    return [
+      ...claims(
+        '',
+        summary,
+        this.ofPipelines.reduce((sum, each) => sum + each, 0),
+      ),
+      ...pipeline.flatMap((each, i) => claims(`pipeline ${each.key}: `, each, this.ofPipelines[i]!)),
+      ...step.flatMap((each, i) => claims(`step ${each.key}: `, each, this.ofSteps[i]!)),
+    ];
+  }
+
+  private ofStep({ parent, step, model, nowNs, arrivalNs, executed, inTime, counted, line }: Answer): void {
+    const flow = this.flows.get(parent) ?? {
+      ...{ arrivalNs: Number.NaN, failed: false, endNs: new Map(), accuracies: new Map() },
+    };
     this.flows.set(parent, flow);
+    const of = this.steps[step];
+    const variant = of?.variants?.find((each) => each.model === model);
+    if (variant === undefined && (of?.variants !== undefined || of?.model !== model))
+      this.violated(line, `model ${model} does not serve its step`);
+    if (variant !== undefined) {
+      flow.accuracies.set(step, [...(flow.accuracies.get(step) ?? []), variant.accuracy]);
+      if (inTime && counted) this.ofSteps[step]! += variant.accuracy;
+    }
     this.findings.check('pipeline');
     const after = this.after[step] ?? [];
     const ends = after.flatMap((before) => flow.endNs.get(before) ?? []);
@@ -54,11 +99,16 @@ export class PipelineAudit {
     flow.endNs.set(step, nowNs);
   }
 
-  private ofPipeline({ id, nowNs, arrivalNs, executed, line }: Answer): void {
+  private ofPipeline({ id, model, nowNs, arrivalNs, executed, inTime, counted, line }: Answer): void {
     const flow = this.flows.get(id);
     this.flows.delete(id);
     this.findings.check('pipeline');
     if (!executed) return;
+    if (inTime && counted && flow !== undefined && flow.accuracies.size > 0)
+      this.ofPipelines[model - this.models]! += [...flow.accuracies.values()].reduce(
+        (product, each) => (product * each.reduce((sum, one) => sum + one, 0)) / each.length,
+        1,
+      );
     // If all steps are skipped, it ends on arrival.
     const lastNs = Math.max(arrivalNs, ...(flow?.endNs.values() ?? []));
     if (flow?.failed) this.violated(line, 'executed, but a request of its steps failed');

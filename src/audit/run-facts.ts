@@ -15,6 +15,8 @@ const figures = {
   offeredRps: count.nullable(),
   goodputRps: count.nullable(),
   attainment: count.nullable(),
+  accuracy: count.nullish(),
+  accurateAttainment: count.nullish(),
   offeredLatencyMs: latencyMs,
   executedLatencyMs: latencyMs,
   // Missing where a client measured.
@@ -79,7 +81,19 @@ const runFacts = z.object({
       modelInferMs: z.array(count).optional(),
       modelLengths: z.array(z.array(count)).optional(),
       padding: z.string().optional(),
-      pipelines: z.array(z.object({ steps: z.array(z.object({ after: z.array(count) })) })).optional(),
+      pipelines: z
+        .array(
+          z.object({
+            steps: z.array(
+              z.object({
+                model: count,
+                variants: z.array(z.object({ model: count, accuracy: count })).optional(),
+                after: z.array(count),
+              }),
+            ),
+          }),
+        )
+        .optional(),
       oneLane: z.boolean().optional(),
       overheadMs: count.optional(),
       clockOffsetMs: count.optional(),

@@ -68,15 +68,7 @@ export async function buildExperiment(
   const specs = models.map(({ spec }) => spec);
   const { classes = [], tenants = NO_TENANTS } = config;
   const pipelines = buildPipelines(config.pipelines ?? [], specs, placeOf);
-  const targets = targetNames(specs, pipelines);
-  checkSections(
-    config.workload,
-    targets,
-    specs,
-    pipelines,
-    { class: classes, tenant: tenants.list },
-    placeOf,
-  );
+  checkSections(config.workload, specs, pipelines, { class: classes, tenant: tenants.list }, placeOf);
   const workload = toPipelines(config.workload, specs, pipelines, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   checkNoise(config.cluster.noise, specs, spreads.flat(), placeOf);
@@ -167,12 +159,12 @@ function checkSections(
     readonly class?: string;
     readonly tenant?: string;
   }[],
-  names: readonly string[],
   models: readonly ModelSpec[],
   pipelines: readonly PipelineConfig[],
   declared: Readonly<Record<'class' | 'tenant', readonly { readonly name: string }[]>>,
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): void {
+  const names = targetNames(models, pipelines);
   sections.forEach((section, i) => {
     try {
       selectModels(names, section.models);

@@ -22,6 +22,8 @@ import {
 
 /** Limit on steps: results have a part for each. */
 const MOST_STEPS = 32;
+/** Limit on variants of a step, each of which is looked at for every request. */
+const MOST_VARIANTS = 32;
 
 const name = (about: string) =>
   z
@@ -70,9 +72,24 @@ const fanOut = z
     'Number of its requests for one of the pipeline, such as crops of a picture: a number, or drawn for each. What comes after it waits for all of them, and is skipped if there are none.',
   );
 
+const variant = section({
+  model: text('A model that may serve the step.'),
+  accuracy: share('Share of its answers that are right, as measured on a test set.', 1),
+});
+
 const stepSchema = section({
-  id: name('Its name within the pipeline; default: that of its model.').exactOptional(),
-  model: text('Model that serves it.'),
+  id: name(
+    'Its name within the pipeline; default: that of its model, or of its first variant.',
+  ).exactOptional(),
+  model: text('Model that serves it. This or variants.').exactOptional(),
+  variants: z
+    .array(variant.meta({ id: 'variant' }))
+    .min(1)
+    .max(MOST_VARIANTS)
+    .describe(
+      'Models of which any may serve it, in place of model, in any order. As it begins, each of its requests gets the most accurate one that is expected to meet the deadline of the step with the queues of that moment, if as many go on coming as of late; and if none is, the one that is expected to end first.',
+    )
+    .exactOptional(),
   after: textField(
     { type: ['string', 'array'], items: { type: 'string' } },
     'Steps that must have ended before it begins: an id or a list of ids. Default: none, it begins on arrival.',
@@ -112,7 +129,12 @@ export const pipelinesSchema = oneOrMany(
   .exactOptional();
 
 type Written = NonNullable<z.output<typeof pipelinesSchema>>;
-type Step = Written[number]['steps'][number];
+type WrittenStep = Written[number]['steps'][number];
+/** A step with the model that serves it, of several variants the most accurate. */
+type Step = Omit<WrittenStep, 'variants'> & {
+  readonly model: string;
+  readonly variants?: readonly { readonly model: string; readonly accuracy: number }[];
+};
 
 /** A pipeline, checked, with its steps in an order in which they can run. */
 export interface PipelineConfig extends DrawnPipeline {
@@ -127,19 +149,20 @@ export function buildPipelines(
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): PipelineConfig[] {
   const names = models.map(({ name }) => name);
-  return written.map(({ name, slo, split, steps }, p) => {
+  return written.map(({ name, slo, split, steps: writtenSteps }, p) => {
     const at = (...path: (string | number)[]) => placeOf(['pipelines', p, ...path]);
     if (names.includes(name)) refuse(`${name} is the name of a model, too: choose another`, at('name'));
-    const ids = steps.map(({ id, model }) => id ?? model);
-    for (const [s, { model, after = [], fanOut }] of steps.entries()) {
+    const steps = writtenSteps.map((step, s) => withModel(step, (...path) => at('steps', s, ...path)));
+    const ids = steps.map(({ id }, s) => id ?? (writtenSteps[s]!.variants?.[0] ?? steps[s]!).model);
+    for (const [s, { after = [], fanOut }] of steps.entries()) {
       if (ids.indexOf(ids[s]!) < s)
         refuse(`two steps are named ${ids[s]}: give one of them another id`, at('steps', s));
       if (fanOut.kind === 'uniform' && fanOut.from > fanOut.to)
         refuse(`must be at least ${fanOut.from}`, at('steps', s, 'fanOut', 'to'));
-      if (!names.includes(model)) {
-        const what = `there is no model "${model}": ${suggestion(model, names)}`;
-        throw new EscapementError('E_UNKNOWN_MODEL', what, at('steps', s, 'model'));
-      }
+      const { model, variants = [] } = writtenSteps[s]!;
+      checkKnown(model ?? steps[s]!.model, names, at('steps', s, 'model'));
+      for (const [v, variant] of variants.entries())
+        checkKnown(variant.model, names, at('steps', s, 'variants', v, 'model'));
       const unknown = after.find((id) => !ids.includes(id));
       if (unknown !== undefined)
         refuse(`there is no step "${unknown}": ${suggestion(unknown, ids)}`, at('steps', s, 'after'));
@@ -147,6 +170,30 @@ export function buildPipelines(
     const order = inOrder(steps, ids, at);
     return { name, split, sloNs: slo ?? null, steps: finished(steps, ids, order, names) };
   });
+}
+
+/** Throws `E_CONFIG_VALUE` unless the step names a model, or variants that differ. */
+function withModel(
+  { model, variants, ...step }: WrittenStep,
+  at: (...path: (string | number)[]) => ErrorPlace,
+): Step {
+  if ((model === undefined) === (variants === undefined))
+    refuse('needs a model, or variants in its place', at());
+  if (variants === undefined) return { ...step, model: model! };
+  const twice = variants.findIndex(
+    (each, v) => variants.findIndex((other) => other.model === each.model) < v,
+  );
+  if (twice >= 0) refuse(`${variants[twice]!.model} is listed twice`, at('variants', twice, 'model'));
+  const wrong = variants.findIndex(({ accuracy }) => accuracy === 0);
+  if (wrong >= 0) refuse('must be above 0', at('variants', wrong, 'accuracy'));
+  const sorted = variants.toSorted((a, b) => b.accuracy - a.accuracy);
+  return { ...step, model: sorted[0]!.model, variants: sorted };
+}
+
+function checkKnown(model: string, names: readonly string[], place: ErrorPlace): void {
+  if (names.includes(model)) return;
+  const what = `there is no model "${model}": ${suggestion(model, names)}`;
+  throw new EscapementError('E_UNKNOWN_MODEL', what, place);
 }
 
 /** Throws `E_CONFIG_VALUE` if there are pipelines where only single models are possible. */
@@ -228,7 +275,7 @@ function finished(
   /** By step: chance that it is not skipped. */
   const chances: number[] = [];
   for (const index of order) {
-    const { model, after: names = [], fanOut, probability, budget } = steps[index]!;
+    const { model, variants, after: names = [], fanOut, probability, budget } = steps[index]!;
     const after = names.map((name) => order.indexOf(ids.indexOf(name))).sort((a, b) => a - b);
     const isReached =
       after.length === 0 ? 1 : 1 - after.reduce((none, before) => none * (1 - chances[before]!), 1);
@@ -239,6 +286,7 @@ function finished(
     chances.push(chance * (1 - none));
     done.push({
       ...{ id: ids[index]!, model: models.indexOf(model), after, budget, fanOut, probability },
+      ...(variants && { variants: variants.map((each) => ({ ...each, model: models.indexOf(each.model) })) }),
       least: isCertain ? least : 0,
       mean: chance * mean,
     });

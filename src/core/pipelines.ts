@@ -25,11 +25,19 @@ export type Split = (typeof SPLITS)[number];
 /** Limit on the requests of one step for one request of its pipeline. */
 export const MOST_FAN_OUT = 255;
 
+/** A model that may serve a step, with the share of its answers that are right. */
+interface Variant {
+  readonly model: number;
+  readonly accuracy: number;
+}
+
 /** A step of a pipeline: requests for one model. */
 export interface PipelineStep {
   readonly id: string;
-  /** Index among the models of the run. */
+  /** Index among the models of the run; of several variants the most accurate. */
   readonly model: number;
+  /** Models of which any may serve a request, the most accurate first; absent: only the one. */
+  readonly variants?: readonly Variant[];
   /** Steps that must have ended, by index; all before this one. */
   readonly after: readonly number[];
   /** Number of its requests: fewest, and the mean. */
@@ -84,6 +92,8 @@ interface Flow {
   hasEnded: boolean;
   /** True once a request of a step was executed. */
   wasExecuted: boolean;
+  /** Product over the steps with variants that have begun of the mean accuracy of theirs; 0: none. */
+  accuracy: number;
 }
 
 const TO_COME = -1;
@@ -118,6 +128,8 @@ export class Pipelines {
   private readonly flows: (Flow | undefined)[] = [];
   /** By model: GPU time that each of its requests took lately. */
   private readonly costs: number[] = [];
+  /** By step: its requests of late, each counting less as time passes. */
+  private readonly recent: { count: number; atNs: number }[];
   /** By step, of the flow measured last: time that it needs, and time from its end to that of the pipeline. */
   private readonly ownNs: Float64Array;
   private readonly restNs: Float64Array;
@@ -147,6 +159,7 @@ export class Pipelines {
         shares: sharesOf(spec, next, host.cluster.models),
       };
     });
+    this.recent = Array.from({ length: steps }, () => ({ count: 0, atNs: 0 }));
     this.ownNs = new Float64Array(steps);
     this.restNs = new Float64Array(steps);
     this.ownLeastNs = new Float64Array(steps);
@@ -170,7 +183,7 @@ export class Pipelines {
       ...{ slot, pipeline, counts },
       open: new Int32Array(pipeline.steps.length).fill(TO_COME),
       slots: new Set(),
-      ...{ workNs: 0, hasBegun: false, hasEnded: false, wasExecuted: false },
+      ...{ workNs: 0, hasBegun: false, hasEnded: false, wasExecuted: false, accuracy: 0 },
     };
   }
 
@@ -183,7 +196,7 @@ export class Pipelines {
     if (requests.isCancelled[slot] === 1) this.end(flow, OUTCOME_CANCELLED, nowNs);
     else if (this.isOverloaded(flow, nowNs)) this.fail(flow, 0, OUTCOME_REJECTED, nowNs);
     else {
-      for (const step of flow.pipeline.steps) this.addWork(flow, step, step.mean);
+      for (const step of flow.pipeline.steps) this.addWork(flow, fastest(step), step.mean);
       this.goOn(flow, nowNs);
     }
   }
@@ -198,7 +211,9 @@ export class Pipelines {
   copies(slot: number): number {
     const { requests, cluster } = this.host;
     const { steps } = this.pipelines[requests.model[slot] - this.first];
-    return steps.reduce((least, { model }) => Math.min(least, cluster.warm.count(model)), cluster.gpus);
+    const copies = (step: PipelineStep) =>
+      Math.max(...variantsOf(step).map(({ model }) => cluster.warm.count(model)));
+    return steps.reduce((least, step) => Math.min(least, copies(step)), cluster.gpus);
   }
 
   /** Records a successful INFER of so many requests. */
@@ -215,13 +230,14 @@ export class Pipelines {
     const flow = this.flows[slot] as Flow;
     this.flows[slot] = undefined;
     requests.step[slot] = 0;
+    requests.accuracy[slot] = 0;
     flow.slots.delete(slot);
     if (flow.hasEnded) return true;
     if (outcome > OUTCOME_LATE) this.fail(flow, step - flow.pipeline.firstStep, outcome, nowNs, slot);
     else {
       const own = step - flow.pipeline.firstStep;
       flow.wasExecuted = true;
-      this.addWork(flow, flow.pipeline.steps[own], -1);
+      this.addWork(flow, requests.model[slot], -1);
       if (--flow.open[own] === 0) this.goOn(flow, nowNs);
     }
     return true;
@@ -237,7 +253,7 @@ export class Pipelines {
       if (open[s] !== TO_COME || after.some((before) => open[before] !== 0)) continue;
       if (after.length > 0 && after.every((before) => counts[before] === 0)) counts[s] = 0;
       open[s] = counts[s];
-      this.addWork(flow, steps[s], counts[s] - steps[s].mean);
+      this.addWork(flow, fastest(steps[s]), counts[s] - steps[s].mean);
       if (counts[s] > 0) ready.push(s);
     }
     if (ready.length > 0) this.measure(flow, nowNs);
@@ -254,7 +270,7 @@ export class Pipelines {
   private canBegin(flow: Flow, s: number, nowNs: number): boolean {
     const { slot, pipeline } = flow;
     const { requests } = this.host;
-    if (!this.host.isServing(pipeline.steps[s].model)) return false;
+    if (!this.isServing(pipeline.steps[s])) return false;
     if (!this.fits(flow, s, nowNs) && !(this.forgets(flow, nowNs) && this.fits(flow, s, nowNs))) {
       const waitedNs = nowNs - requests.arrivalNs[slot];
       requests.predictedNs[slot] = waitedNs + this.ownLeastNs[s] + this.restLeastNs[s];
@@ -269,15 +285,57 @@ export class Pipelines {
     const { slot, pipeline, counts } = flow;
     const arrivalNs = flow.wasExecuted ? nowNs : requests.arrivalNs[slot];
     const sloNs = this.deadlineNs(flow, s, nowNs) - arrivalNs;
+    const step = pipeline.steps[s];
+    let accuracy = 0;
     for (let i = 0; i < counts[s]; i++) {
       const { user, requestClass, tenant } = requests;
       const sender = [user[slot], requestClass[slot], tenant[slot]] as const;
-      const own = host.offer(pipeline.steps[s].model, arrivalNs, sloNs, ...sender);
+      const variant =
+        step.variants &&
+        this.choose(step.variants, pipeline.firstStep + s, i, arrivalNs + sloNs - nowNs, nowNs);
+      const own = host.offer(variant?.model ?? step.model, arrivalNs, sloNs, ...sender);
+      if (variant !== undefined) {
+        requests.accuracy[own] = variant.accuracy;
+        accuracy += variant.accuracy / counts[s];
+        this.addWork(flow, variant.model, 1);
+        this.addWork(flow, fastest(step), -1);
+      }
       requests.step[own] = pipeline.firstStep + s;
       requests.parent[own] = requests.id[slot];
       this.flows[own] = flow;
       flow.slots.add(own);
     }
+    if (accuracy > 0) flow.accuracy = (flow.accuracy || 1) * accuracy;
+  }
+
+  /**
+   * Most accurate variant expected to end within `leftNs`, behind what waits for it, `further` more and what all
+   * pipelines' requests need of the GPUs, and to leave as many requests as came of late time to be served likewise; the
+   * one expected to end first if none is. `step`: its number among those of all pipelines.
+   */
+  private choose(
+    variants: readonly Variant[],
+    step: number,
+    further: number,
+    leftNs: number,
+    nowNs: number,
+  ): Variant {
+    const recent = this.recent[step];
+    recent.count = recent.count * Math.exp((recent.atNs - nowNs) / leftNs) + 1;
+    recent.atNs = nowNs;
+    const { up } = this.host.cluster;
+    const waitNs = this.waitNs();
+    let best = variants[variants.length - 1];
+    let leastNs = Number.POSITIVE_INFINITY;
+    for (const variant of variants) {
+      const { model } = variant;
+      if (!this.host.isServing(model)) continue;
+      const latencyNs = Math.max(this.predictedNs(model, further, nowNs), waitNs + this.shortestNs(model));
+      const othersNs = (recent.count * this.cheapestNs(model)) / Math.max(1, up.count);
+      if (latencyNs + othersNs <= leftNs) return variant;
+      if (latencyNs < leastNs) [best, leastNs] = [variant, latencyNs];
+    }
+    return best;
   }
 
   /** True if a step and what follows can be done in time. A pipeline of one step is judged like any request. */
@@ -285,7 +343,7 @@ export class Pipelines {
     const { arrivalNs, sloNs } = this.host.requests;
     const restNs = this.restLeastNs[s];
     if (restNs === 0 && !wasExecuted) return true;
-    return nowNs + this.shortestNs(pipeline.steps[s].model) + restNs <= arrivalNs[slot] + sloNs[slot];
+    return nowNs + this.shortestOf(pipeline.steps[s]) + restNs <= arrivalNs[slot] + sloNs[slot];
   }
 
   /**
@@ -293,21 +351,34 @@ export class Pipelines {
    * that requests took lately. Those of a pipeline with a longer SLO are before it as far as their deadlines are.
    */
   private isOverloaded({ slot, pipeline }: Flow, nowNs: number): boolean {
-    const { requests, cluster, predicts } = this.host;
+    const { requests, predicts } = this.host;
     const sloNs = requests.sloNs[slot];
     pipeline.sloNs = sloNs;
-    if (!predicts || pipeline.steps.length === 1) return false;
-    let workNs = 0;
-    for (const each of this.pipelines) workNs += each.workNs * Math.min(1, sloNs / Math.max(1, each.sloNs));
-    const waitNs = nowNs - requests.arrivalNs[slot] + Math.ceil(workNs / Math.max(1, cluster.up.count));
+    const { steps } = pipeline;
+    if (!predicts || (steps.length === 1 && steps[0].variants === undefined)) return false;
+    const waitNs = nowNs - requests.arrivalNs[slot] + this.waitNs(sloNs);
     requests.predictedNs[slot] = waitNs;
     return waitNs > sloNs;
   }
 
+  /** Time for which the requests of pipelines keep the GPUs busy, of longer SLOs the part within this one. */
+  private waitNs(sloNs = Number.POSITIVE_INFINITY): number {
+    let workNs = 0;
+    for (const each of this.pipelines) workNs += each.workNs * Math.min(1, sloNs / Math.max(1, each.sloNs));
+    return Math.ceil(workNs / Math.max(1, this.host.cluster.up.count));
+  }
+
+  private isServing(step: PipelineStep): boolean {
+    return variantsOf(step).some(({ model }) => this.host.isServing(model));
+  }
+
   /** GPU time of a request; in full batches until INFERs of the model were seen. */
   private costNs(model: number): number {
-    const measured = this.costs[model];
-    if (measured !== undefined) return measured;
+    return this.costs[model] ?? this.cheapestNs(model);
+  }
+
+  /** GPU time of a request in full batches. */
+  private cheapestNs(model: number): number {
     const { cluster } = this.host;
     const { batchSizes } = cluster.models[model];
     let leastNs = Number.POSITIVE_INFINITY;
@@ -316,8 +387,8 @@ export class Pipelines {
     return leastNs;
   }
 
-  /** Adds a number of requests of a step to the work of a flow. */
-  private addWork(flow: Flow, { model }: PipelineStep, count: number): void {
+  /** Adds a number of requests for a model to the work of a flow. */
+  private addWork(flow: Flow, model: number, count: number): void {
     // Whole numbers add up exactly.
     const ns = Math.round(count * this.costNs(model));
     flow.workNs += ns;
@@ -327,7 +398,7 @@ export class Pipelines {
   /** Forgets outdated measurements, as admission does, and measures again if there were any. */
   private forgets(flow: Flow, nowNs: number): boolean {
     let forgot = false;
-    for (const { model } of flow.pipeline.steps)
+    for (const { model } of flow.pipeline.steps.flatMap(variantsOf))
       forgot = this.host.cluster.forgetMeasurements(model, nowNs) || forgot;
     if (forgot) this.measure(flow, nowNs);
     return forgot;
@@ -360,7 +431,9 @@ export class Pipelines {
     flow.pipeline.workNs -= flow.workNs;
     for (const slot of flow.slots) host.cancel(slot);
     flows[flow.slot] = undefined;
+    requests.accuracy[flow.slot] = flow.accuracy;
     host.ended(flow.slot, outcome, nowNs);
+    requests.accuracy[flow.slot] = 0;
     requests.step[flow.slot] = 0;
     requests.limit[flow.slot] = LIMIT_NONE;
   }
@@ -381,9 +454,10 @@ export class Pipelines {
     const { host, ownNs, restNs, ownLeastNs, restLeastNs } = this;
     const { steps, next } = flow.pipeline;
     // Policies load only models with waiting requests: those refused for a LOAD to come would never cause it.
-    const isCold = steps.some(({ model }) => host.cluster.held.count(model) === 0);
+    const isHeld = ({ model }: { model: number }) => host.cluster.held.count(model) > 0;
+    const isCold = steps.some((step) => !variantsOf(step).some(isHeld));
     for (let s = steps.length - 1; s >= 0; s--) {
-      const { model, mean, least } = steps[s];
+      const { mean, least } = steps[s];
       const isToCome = flow.open[s] === TO_COME;
       const count = isToCome ? mean : flow.counts[s];
       restNs[s] = restLeastNs[s] = 0;
@@ -391,11 +465,12 @@ export class Pipelines {
         restNs[s] = Math.max(restNs[s], ownNs[t] + restNs[t]);
         restLeastNs[s] = Math.max(restLeastNs[s], ownLeastNs[t] + restLeastNs[t]);
       }
-      ownNs[s] = Math.min(1, count) * this.predictedNs(model, count - 1, nowNs);
+      const latencies = variantsOf(steps[s]).map(({ model }) => this.predictedNs(model, count - 1, nowNs));
+      ownNs[s] = Math.min(1, count) * Math.min(...latencies);
       const mayBeSkipped = isToCome && least === 0;
-      if (!mayBeSkipped && !host.isServing(model)) ownLeastNs[s] = Number.POSITIVE_INFINITY;
+      if (!mayBeSkipped && !this.isServing(steps[s])) ownLeastNs[s] = Number.POSITIVE_INFINITY;
       else if (host.predicts && !isCold) ownLeastNs[s] = ownNs[s];
-      else ownLeastNs[s] = mayBeSkipped ? 0 : this.shortestNs(model);
+      else ownLeastNs[s] = mayBeSkipped ? 0 : this.shortestOf(steps[s]);
     }
   }
 
@@ -404,6 +479,10 @@ export class Pipelines {
     const { host } = this;
     const queued = host.queued(model) + Math.max(0, Math.ceil(further));
     return predictLatencyNs(host.cluster, model, queued, nowNs, this.bucket(model));
+  }
+
+  private shortestOf(step: PipelineStep): number {
+    return Math.min(...variantsOf(step).map(({ model }) => this.shortestNs(model)));
   }
 
   private shortestNs(model: number): number {
@@ -415,6 +494,17 @@ export class Pipelines {
     const { rows, models } = this.host.cluster;
     return rows.known(model, bucketOf(models[model], 0));
   }
+}
+
+/** Models that may serve a step, the most accurate first. */
+export function variantsOf(step: PipelineStep): readonly { readonly model: number }[] {
+  return step.variants ?? [step];
+}
+
+/** The least accurate variant, which is assumed of steps to come. */
+function fastest(step: PipelineStep): number {
+  const variants = variantsOf(step);
+  return variants[variants.length - 1].model;
 }
 
 /** By step: longest way to its end, by weight, as a part of the longest way through it; null for `slack`. */

@@ -76,6 +76,8 @@ export class RequestTable {
    */
   step = new Int32Array(INITIAL_CAPACITY);
   parent = new Float64Array(INITIAL_CAPACITY);
+  /** Only with variants: accuracy of the model chosen, or for a pipeline's request of its whole answer. Otherwise 0. */
+  accuracy = new Float64Array(INITIAL_CAPACITY);
 
   /** True while no request has had a class, tenant or length: these fields are then zero in all slots. */
   private areAlike = true;
@@ -163,5 +165,6 @@ export class RequestTable {
     this.failedStatus = grown(this.failedStatus, capacity);
     this.step = grown(this.step, capacity);
     this.parent = grown(this.parent, capacity);
+    this.accuracy = grown(this.accuracy, capacity);
   }
 }

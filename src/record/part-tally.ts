@@ -13,6 +13,8 @@ export class PartTally {
   readonly failures: Float64Array;
   /** Time of INFERs by part, ns; the requests of a batch share its time evenly. */
   readonly gpuNs: Float64Array;
+  /** Accuracy by part, summed over its requests answered in time; 0: not known. */
+  readonly accuracy: Float64Array;
   /** Latencies by part, ns: of requests answered in time, and of late ones; null: none. */
   private readonly inTimeLatency: (Histogram | null)[];
   private readonly lateLatency: (Histogram | null)[];
@@ -28,16 +30,22 @@ export class PartTally {
     this.outcomes = new Float64Array(parts * 2 * OUTCOMES);
     this.failures = new Float64Array(parts * CAUSES.length);
     this.gpuNs = new Float64Array(parts);
+    this.accuracy = new Float64Array(parts);
     this.inTimeLatency = new Array<null>(parts).fill(null);
     this.lateLatency = new Array<null>(parts).fill(null);
     this.none = new Histogram(bits);
   }
 
-  /** Counts an answered request. `cause`: index into `CAUSES`; −1: answered in time, or not known. */
-  add(part: number, outcome: Outcome, latencyNs: number, cause: number, isCold: boolean): void {
+  /**
+   * Counts an answered request. `cause`: index into `CAUSES`; −1: answered in time, or not known. `accuracy`: of the
+   * answer; 0: not known.
+   */
+  add(part: number, outcome: Outcome, latencyNs: number, cause: number, isCold: boolean, accuracy = 0): void {
     this.outcomes[(part * 2 + (isCold ? 1 : 0)) * OUTCOMES + outcome]++;
-    if (outcome === OUTCOME_OK) this.histogram(this.inTimeLatency, part).record(latencyNs);
-    else if (outcome === OUTCOME_LATE) this.histogram(this.lateLatency, part).record(latencyNs);
+    if (outcome === OUTCOME_OK) {
+      this.histogram(this.inTimeLatency, part).record(latencyNs);
+      this.accuracy[part] += accuracy;
+    } else if (outcome === OUTCOME_LATE) this.histogram(this.lateLatency, part).record(latencyNs);
     if (cause >= 0) this.failures[part * CAUSES.length + cause]++;
   }
 
@@ -72,6 +80,7 @@ export class PartTally {
       [all.outcomes, this.outcomes],
       [all.failures, this.failures],
       [all.gpuNs, this.gpuNs],
+      [all.accuracy, this.accuracy],
     ] as const)
       from.forEach((count, i) => {
         of[i % of.length] += count;

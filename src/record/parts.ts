@@ -82,6 +82,12 @@ export function requestFigures(recorder: Seen, tally: PartTally, part: number): 
     offeredRps: ratioOf(offered, seconds),
     goodputRps: ratioOf(ok, seconds),
     attainment: ratioOf(ok, offered),
+    ...(tally.accuracy[part] === 0
+      ? {}
+      : {
+          accuracy: ratioOf(tally.accuracy[part], ok),
+          accurateAttainment: ratioOf(tally.accuracy[part], offered),
+        }),
     offeredLatencyMs: latencyMs(tally.inTime(part), offered),
     executedLatencyMs: latencyMs(executed, executed.count),
     ...(recorder.causes === null

@@ -51,8 +51,12 @@ export const REQUEST = {
   action: 7,
   /** Index into CAUSES of src/record/causes.ts; −1: answered in time. */
   cause: 8,
+  /** Number of its step among those of all pipelines, or of that at which the request of a pipeline failed; −1: none. */
+  step: 9,
+  /** Id of the pipeline's request that it is a step of; −1: it is of none. */
+  parent: 10,
 } as const;
-export const REQUEST_COLUMNS = 9;
+export const REQUEST_COLUMNS = 11;
 
 /** Row of an action that was just decided. `requests`: unanswered ones, to read deadlines from. */
 export function plannedRow(action: Action, requests: RequestTable | null): number[] {
@@ -67,7 +71,7 @@ export function plannedRow(action: Action, requests: RequestTable | null): numbe
 
 /** Row of a request that is being answered. `cause` as in `REQUEST`. */
 export function answeredRow(
-  { id, model, user, arrivalNs, sloNs, failedInfer }: RequestTable,
+  { id, model, user, arrivalNs, sloNs, failedInfer, step, parent }: RequestTable,
   slot: number,
   answer: {
     readonly outcome: Outcome;
@@ -80,6 +84,7 @@ export function answeredRow(
   return [
     ...[id[slot], model[slot], user[slot], arrivalNs[slot], sloNs[slot], nowNs, outcome],
     ...[action?.id ?? failedInfer[slot], cause],
+    ...[Math.abs(step[slot]) - 1, step[slot] > 0 ? parent[slot] : -1],
   ];
 }
 

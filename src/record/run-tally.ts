@@ -207,16 +207,17 @@ export class RunTally implements RunObserver {
     if (isCounted && outcome !== OUTCOME_OK && this.causes !== null)
       cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
     const model = requests.model[slot];
+    const accuracy = requests.accuracy[slot];
     const group = this.dimensions.group.partOf(requests, slot);
     const gpuNs = action === null ? 0 : this.gpuNsOf(action);
     this.groups.gpuNs[group] += gpuNs;
     if (isCounted && !isStep) {
       this.arrived(group, arrivalNs, requests.sloNs[slot], outcome);
-      this.groups.add(group, outcome, latencyNs, cause, isCold);
+      this.groups.add(group, outcome, latencyNs, cause, isCold, accuracy);
     }
     if (model < this.byModel.parts) {
       this.byModel.gpuNs[model] += gpuNs;
-      if (isCounted) this.byModel.add(model, outcome, latencyNs, cause, isCold);
+      if (isCounted) this.byModel.add(model, outcome, latencyNs, cause, isCold, accuracy);
     }
     const gpu = action === null ? -1 : action.gpu;
     for (let i = 0; i < this.others.length; i++) {
@@ -224,7 +225,7 @@ export class RunTally implements RunObserver {
       const part = partOf(requests, slot, gpu);
       if (part < 0) continue;
       tally.gpuNs[part] += gpuNs;
-      if (isCounted && (hasSteps || !isStep)) tally.add(part, outcome, latencyNs, cause, isCold);
+      if (isCounted && (hasSteps || !isStep)) tally.add(part, outcome, latencyNs, cause, isCold, accuracy);
     }
   }
 

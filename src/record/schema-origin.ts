@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { PADDINGS } from '../core/lengths.js';
-import { amount, count, list, text } from './schema-figure.js';
+import { amount, count, list, share, text } from './schema-figure.js';
 
 /** Facts that, with the experiment, identify a run and allow repeating it. */
 export const originSchema = z
@@ -100,7 +100,14 @@ const clusterSetupSchema = z.object({
       steps: list(
         z.object({
           id: text('Its name within the pipeline.'),
-          model: count('Index of its model.'),
+          model: count('Index of its model, of several variants the most accurate.'),
+          variants: list(
+            z.object({
+              model: count('Index of its model.'),
+              accuracy: share('Share of its answers that are right.'),
+            }),
+            'Models of which any may serve a request, the most accurate first; absent: only the one.',
+          ).exactOptional(),
           after: list(count(), 'Indices of the steps that it waits for.'),
         }),
         'Its steps; in the logs, those of all pipelines are numbered in order.',

@@ -61,6 +61,16 @@ const requestFigures = {
   attainment: shareOrNull(
     'Share of offered requests that were answered within their SLO; null: nothing was offered.',
   ).register(FIGURES, { unit: 'share', label: 'attainment', better: 'higher' }),
+  accuracy: shareOrNull(
+    'Mean accuracy of the answers within their SLO: that of the variants that gave them, over the steps of a pipeline their product; absent: no variants.',
+  )
+    .register(FIGURES, { unit: 'share', label: 'accuracy', better: 'higher', ofScheduler: true })
+    .exactOptional(),
+  accurateAttainment: shareOrNull(
+    'Share of offered requests that were answered within their SLO, and rightly: attainment times accuracy; absent: no variants.',
+  )
+    .register(FIGURES, { unit: 'share', label: 'attainment × accuracy', better: 'higher', ofScheduler: true })
+    .exactOptional(),
   ...latencies,
   ...furtherCounts,
   failures: failureCountsSchema

@@ -161,8 +161,12 @@ export const boundFiguresSchema = z.object({
   windowLimitedRps: perSecond(
     'Upper bound on goodput if a batch only holds requests that can be in the system at the same time',
   ),
-  pricedRps: perSecond('Upper bound on goodput by a price on GPU time; null for several GPUs'),
-  timePricedRps: perSecond('Upper bound on goodput by a price that changes over time; null for several GPUs'),
+  pricedRps: perSecond(
+    'Upper bound on goodput by a price on GPU time; null for several GPUs and for pipelines',
+  ),
+  timePricedRps: perSecond(
+    'Upper bound on goodput by a price that changes over time; null for several GPUs and for pipelines',
+  ),
   bestRps: perSecond(
     'The smallest of the bounds: no scheduler exceeds it, even one that knows all requests in advance',
   ),
@@ -170,7 +174,7 @@ export const boundFiguresSchema = z.object({
     'Upper bound on weightedGoodputRps; absent: the experiment declares no classes',
   ).exactOptional(),
   fairRps: perSecond(
-    'Upper bound if no model may fall below the requested share of the overall attainment; absent: none was requested',
+    'Upper bound if no model may fall below the requested share of the overall attainment; absent: none was requested, or there are pipelines',
   ).exactOptional(),
 });
 

@@ -54,10 +54,14 @@ function nameOf(dimension: Dimension, { key, weight }: AnyPart): string {
 
 /** Figures that only some dimensions have, by title. */
 function ownCells(part: AnyPart): Part['figures'] {
+  const { accuracy, accurateAttainment } = part;
   const { sloMs, gpuShare, share, failures, gpus, gpuHours, infer, execUtilization, weightsUtilization } =
     part;
   const cells: Record<string, CellText | false> = {
     SLO: sloMs !== undefined && { text: sloMs === null ? 'own' : formatSlo(sloMs) },
+    accuracy: accuracy !== undefined && percentCell(accuracy),
+    [figureOf('accurateAttainment')!.label]:
+      accurateAttainment !== undefined && percentCell(accurateAttainment),
     'GPU time': share !== undefined && gpuShare !== undefined && percentCell(gpuShare),
     share: share !== undefined && share > 0 && gpuShare !== undefined && percentCell(share),
     [CAUSE_LABELS.overRate]: failures !== undefined && failures.overRate > 0 && countCell(failures.overRate),

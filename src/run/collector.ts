@@ -6,6 +6,7 @@ import type { GpuKindConfig } from '../config/schema-cluster.js';
 import { scalerEntryOf } from '../config/schema-policy.js';
 import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
+import type { PipelineSpec } from '../core/pipelines.js';
 import type { CauseFinder } from '../record/causes.js';
 import { FleetTally } from '../record/fleet-tally.js';
 import { costFigures, latencyCurve, type PaidKind } from '../record/parts.js';
@@ -219,19 +220,23 @@ function setupOf(experiment: Experiment): Omit<RunSetup, 'firstUsers'> {
     modelPages: models.map(({ pages }) => pages),
     modelInferMs: models.map((model) => shortestExecNs(model) / NS_PER_MS),
     ...lengthsOf(experiment),
-    ...(pipelines.length === 0
-      ? {}
-      : {
-          pipelines: pipelines.map(({ name, steps }) => ({
-            name,
-            steps: steps.map(({ id, model, after }) => ({ id, model, after: [...after] })),
-          })),
-        }),
+    ...(pipelines.length === 0 ? {} : { pipelines: pipelineSetup(pipelines) }),
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,
     policyOptions: { ...policy.options },
   };
+}
+
+/** Pipelines as the results of a run describe them. */
+export function pipelineSetup(pipelines: readonly PipelineSpec[]): NonNullable<RunSetup['pipelines']> {
+  return pipelines.map(({ name, steps }) => ({
+    name,
+    steps: steps.map(({ id, model, after, variants }) => ({
+      ...{ id, model, after: [...after] },
+      ...(variants === undefined ? {} : { variants: [...variants] }),
+    })),
+  }));
 }
 
 /** Empty if no model takes several lengths. */

@@ -16,7 +16,10 @@ pipelines:
     steps:
       - { id: detect, model: resnet50 }
       - { id: crop, model: mobilenetv2_100, after: detect, fanOut: { kind: uniform, to: 6 } }
-      - { id: face, model: resnet50, after: detect, probability: 40% }
+      - id: face
+        variants: [{ model: mobilenetv2_100, accuracy: 70% }, { model: resnet50, accuracy: 90% }]
+        after: detect
+        probability: 40%
       - { id: join, model: mobilenetv2_100, after: [crop, face] }
   - { name: alone, split: equal, steps: [{ model: resnet50, probability: 90% }] }
 workload:
@@ -64,6 +67,17 @@ describe('a run with pipelines', () => {
     const figures = claims.map(({ figure }) => figure);
     expect(figures).toContain('pipeline crops: ok');
     expect(figures).toContain('step crops.face: attainment');
+    // Some with each variant, and some pipelines without the step.
+    for (const figure of [
+      'accuracy',
+      'accurateAttainment',
+      'pipeline crops: accuracy',
+      'step crops.face: accuracy',
+    ])
+      expect(figures).toContain(figure);
+    const { accuracy } = run.summary.by.step!.find(({ key }) => key === 'crops.face')!;
+    expect(accuracy).toBeGreaterThan(0.71);
+    expect(accuracy).toBeLessThan(0.89);
     // Each way to end is there.
     const { requests, failures } = run.summary.by.pipeline![0]!;
     expect([requests.ok, failures!.refused, failures!.restTooLong].every((count) => count > 0)).toBe(true);
@@ -104,6 +118,13 @@ describe('a run with pipelines', () => {
       { result: '4', deadline_met: '0' },
       'pipeline',
     ],
+    ['a model that is no variant', { step_id: '1' }, { model_id: '0' }, 'pipeline'],
+    [
+      'another variant',
+      { step_id: '2', deadline_met: '1', model_id: '1' },
+      { model_id: '0' },
+      'step crops.face: accuracy',
+    ],
     ['another cause', { model_id: '2', cause: '9' }, { cause: '3' }, 'failures restTooLong'],
     ['a step taken for a request of its own', { step_id: '1', cause: '-1' }, { parent_id: '-1' }, 'offered'],
   ])('is caught with %s', (_name, wanted, change, broken) => {
@@ -112,12 +133,23 @@ describe('a run with pipelines', () => {
     expect(after(fits, change)).toContain(broken);
   });
 
+  /** Id of the pipeline's request of the first answer of the step with variants. */
+  function oneWithFace(): string {
+    const [head, ...lines] = readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n');
+    const [step, parent] = ['step_id', 'parent_id'].map((name) => head!.split('\t').indexOf(name));
+    return lines.map((line) => line.split('\t')).find((cells) => cells[step!] === '2')![parent!]!;
+  }
+
   it('has a story of each request over its steps', async () => {
     const { stdout: list } = await runCli(['explain', dir, '--cause', 'restTooLong', '--json']);
     const [{ request }] = JSON.parse(list).requests;
     const { stdout } = await runCli(['explain', dir, '--request', String(request)]);
     expect(stdout).toMatch(/^request \d+ for pipeline crops\n/);
     expect(stdout).toMatch(/detect ended: request \d+, (ok|late)\n/);
+    const { stdout: faces } = await runCli(['explain', dir, '--request', oneWithFace(), '--json']);
+    expect(JSON.parse(faces).steps.find(({ step }: { step: string }) => step === 'face').model).toMatch(
+      /^(mobilenetv2_100|resnet50)$/,
+    );
     expect(stdout).toMatch(/(crop|face|join) (did not begin, with|failed\n)/);
   });
 });

@@ -89,6 +89,8 @@ export interface AnswerRecord {
   /** With pipelines, as in `RequestTable`: the step that it is of or failed at, and the request of which it is a part, or −1. */
   readonly step: number;
   readonly parent: number;
+  /** With variants, as in `RequestTable`. */
+  readonly accuracy: number;
 }
 
 export interface Run {
@@ -146,6 +148,7 @@ export function keepRecords(mostActions = () => MOST_ACTIONS) {
       action,
       step: requests.step[slot],
       parent: requests.step[slot] > 0 ? requests.parent[slot] : -1,
+      accuracy: requests.accuracy[slot],
     });
   const observer: RunObserver = {
     answered: (requests, slot, outcome, nowNs, _copies, action) =>

@@ -17,7 +17,11 @@ interface PipelineFlight {
   /** Requests of its steps, in order of arrival. */
   readonly steps: readonly {
     readonly step: string;
+    /** The variant that was chosen. */
+    readonly model?: string;
     readonly request: number;
+    /** Its last INFER; −1: none. */
+    readonly infer: number;
     readonly arrivalNs: number;
     readonly deadlineNs: number;
     readonly answer: { readonly outcome: string; readonly atNs: number };
@@ -42,11 +46,13 @@ export function pipelineFlight(
   });
   if (found === null) return null;
   const own: LoggedRequest = found;
-  const ids = pipelines.flatMap(({ steps }) => steps.map(({ id }) => id));
+  const all = pipelines.flatMap(({ steps }) => steps);
+  const ids = all.map(({ id }) => id);
   const steps = rows
     .sort((a, b) => a.arrivalNs - b.arrivalNs || a.id - b.id)
     .map((row) => ({
-      ...{ step: ids[row.step!]!, request: row.id, arrivalNs: row.arrivalNs },
+      ...{ step: ids[row.step!]!, request: row.id, infer: row.action, arrivalNs: row.arrivalNs },
+      ...(all[row.step!]!.variants === undefined ? {} : { model: names.model(row.model) }),
       deadlineNs: row.arrivalNs + row.sloNs,
       answer: answerOf(row),
     }));
@@ -63,29 +69,35 @@ export function pipelineFlight(
   };
 }
 
-/** Timeline of the request for people, with times from its arrival. */
-export function pipelineText({
-  request,
-  pipeline,
+/** Events of the request, in order, with times in texts from its arrival. */
+export function pipelineEvents({
   arrivalNs,
   sloNs,
   answer,
   steps,
-  why,
-}: PipelineFlight): string {
+}: PipelineFlight): { readonly atNs: number; readonly text: string }[] {
   const events = [
     { atNs: arrivalNs, text: `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}` },
     ...steps.flatMap((each) => {
-      const of = `request ${each.request}`;
+      const of = `request ${each.request}${each.model === undefined ? '' : ` for ${each.model}`}`;
       const by = `to end by +${ms(each.deadlineNs - arrivalNs)}`;
       return [
         { atNs: each.arrivalNs, text: `${each.step} began: ${of}, ${by}` },
-        { atNs: each.answer.atNs, text: `${each.step} ended: ${of}, ${each.answer.outcome}` },
+        {
+          atNs: each.answer.atNs,
+          text: `${each.step} ended: request ${each.request}, ${each.answer.outcome}`,
+        },
       ];
     }),
     { atNs: answer.atNs, text: `answered: ${answer.outcome}` },
   ];
-  return storyText(`request ${request} for pipeline ${pipeline}`, { arrivalNs }, events, why);
+  return events.toSorted((a, b) => a.atNs - b.atNs);
+}
+
+/** Timeline of the request for people, with times from its arrival. */
+export function pipelineText(flight: PipelineFlight): string {
+  const { request, pipeline, arrivalNs, why } = flight;
+  return storyText(`request ${request} for pipeline ${pipeline}`, { arrivalNs }, pipelineEvents(flight), why);
 }
 
 function answerOf({ outcome, answeredNs }: LoggedRequest) {

@@ -1,4 +1,5 @@
-import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
+import { figureOf } from '../../record/figures.js';
+import { FEWEST_REQUESTS, isAssessed } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor, round3 } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
@@ -10,7 +11,7 @@ import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { present } from '../lists.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
-import { type Estimate, shareWithInterval, withInterval } from '../statistics.js';
+import { type Estimate, meanOfKnown, shareWithInterval, withInterval } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
 import { fixedValues, placeCell, sweepAxes } from '../study/axes.js';
 import { aggregate, measureOf, type Point, scoreOf, sortPoints } from '../study/points.js';
@@ -139,6 +140,7 @@ function figureColumns(
     figure(name, (point) => percentCell(point.groups[i]?.attainment?.mean ?? null)),
     figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
   ]);
+  const pipelines = points[0]?.cells[0]?.result.summary.by.pipeline?.length ?? 0;
   const hasCost = some(({ cost }) => cost !== null);
   return present(
     figure('req/s', ({ goodputRps }) => estimateCell(withInterval, goodputRps)),
@@ -148,7 +150,13 @@ function figureColumns(
     some(({ weighted }) => weighted !== null) &&
       figure('attainment by weight', ({ weighted }) => percentCell(weighted?.mean ?? null)),
     ...(groups.length > 1 ? ofGroups : []),
-    figure('worst model', (point) => percentCell(worstModel(point))),
+    ...(['accuracy', 'accurateAttainment'] as const).flatMap((name) =>
+      some((point) => meanOfSome(point, name) !== null)
+        ? figure(figureOf(name)!.label, (point) => percentCell(meanOfSome(point, name)))
+        : [],
+    ),
+    pipelines !== 1 &&
+      figure(pipelines > 1 ? 'worst pipeline' : 'worst model', (point) => percentCell(worstPart(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
     figure('p99', ({ p99Ms }) => msCell(p99Ms)),
     some(({ cells }) => cells.some(({ result }) => result.summary.scaling !== undefined)) &&
@@ -182,10 +190,19 @@ function gainsOf(recommendations: readonly Recommendation[]): Map<Point, number>
   );
 }
 
-/** Lowest share in time of an assessed model in any of the runs. */
-function worstModel({ cells }: Point): number | null {
-  const shares = cells.flatMap(({ result }) => result.summary.worstModel?.attainment ?? []);
+/** Lowest share in time of an assessed model in any of the runs, or of a pipeline if there are any. */
+function worstPart({ cells }: Point): number | null {
+  const shares = cells.flatMap(({ result: { summary } }) =>
+    summary.by.pipeline === undefined
+      ? (summary.worstModel?.attainment ?? [])
+      : summary.by.pipeline.filter(isAssessed).flatMap(({ attainment }) => attainment ?? []),
+  );
   return shares.length === 0 ? null : Math.min(...shares);
+}
+
+/** Mean over the runs that have the figure; null: none has. */
+function meanOfSome({ cells }: Point, name: 'accuracy' | 'accurateAttainment'): number | null {
+  return meanOfKnown(cells.map(({ result }) => result.summary[name] ?? null));
 }
 
 function failedSection(results: SweepResults): Section[] {
