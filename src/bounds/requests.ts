@@ -3,7 +3,7 @@ import { invariant } from '../base/invariant.js';
 /** Requests of a run as a struct of arrays with one element per request, in order of arrival. */
 export interface OfferedRequests {
   readonly count: number;
-  /** Index among the models of the run. */
+  /** Index among the models of the run, then its pipelines. */
   readonly model: Int32Array;
   /** ns since the start of the run, ascending. */
   readonly arrivalNs: Float64Array;
@@ -13,11 +13,15 @@ export interface OfferedRequests {
   readonly weight?: Float64Array;
   /** Bucket of each input, for models that take several lengths; absent: none does. */
   readonly bucket?: Uint8Array;
+  /** For requests of pipelines: number of requests of each step. */
+  readonly counts?: readonly (Int32Array | undefined)[];
 }
 
 /** Requests that some batch could serve in time, each with a window [arrival, deadline] at a GPU; in order of arrival. */
 export interface Windows {
   readonly count: number;
+  /** Index among the offered requests. */
+  readonly request: Int32Array;
   readonly arrivalNs: Float64Array;
   readonly deadlineNs: Float64Array;
   /** Value of each; null: all have 1. */
@@ -39,25 +43,37 @@ export function servableWindows(
   delayNs = 0,
   readyNs: readonly number[] = [],
 ): Windows {
-  const { model, arrivalNs, sloNs, weight, bucket = new Uint8Array(requests.count) } = requests;
+  const { model, arrivalNs, sloNs, bucket } = requests;
   const opensNs = (i: number) => Math.max(arrivalNs[i] + delayNs, readyNs[model[i]] ?? 0);
   const closesNs = (i: number) => arrivalNs[i] + sloNs[i] - delayNs;
   const kept = new Int32Array(requests.count);
   let count = 0;
   for (let i = 0; i < requests.count; i++) {
     invariant(i === 0 || arrivalNs[i] >= arrivalNs[i - 1], 'requests are sorted by arrival');
-    if (closesNs(i) - opensNs(i) >= leastNs[model[i]][bucket[i]]) kept[count++] = i;
+    if (closesNs(i) - opensNs(i) >= leastNs[model[i]][bucket?.[i] ?? 0]) kept[count++] = i;
   }
-  const indices = kept.subarray(0, count).sort((a, b) => opensNs(a) - opensNs(b) || a - b);
+  return windowsOf(requests, kept.subarray(0, count), opensNs, closesNs, leastNs.length);
+}
+
+/** Windows of some of the requests, in order of their opening. */
+export function windowsOf(
+  { model, weight, bucket }: OfferedRequests,
+  kept: Int32Array,
+  opensNs: (i: number) => number,
+  closesNs: (i: number) => number,
+  models: number,
+): Windows {
+  const request = kept.sort((a, b) => opensNs(a) - opensNs(b) || a - b);
   return {
-    count,
-    arrivalNs: Float64Array.from(indices, opensNs),
-    deadlineNs: Float64Array.from(indices, closesNs),
-    weight: weight === undefined ? null : Float64Array.from(indices, (i) => weight[i]),
-    bucket: Uint8Array.from(indices, (i) => bucket[i]),
+    count: request.length,
+    request,
+    arrivalNs: Float64Array.from(request, opensNs),
+    deadlineNs: Float64Array.from(request, closesNs),
+    weight: weight === undefined ? null : Float64Array.from(request, (i) => weight[i]),
+    bucket: Uint8Array.from(request, (i) => bucket?.[i] ?? 0),
     ...groupByModel(
-      Int32Array.from(indices, (i) => model[i]),
-      leastNs.length,
+      Int32Array.from(request, (i) => model[i]),
+      models,
     ),
   };
 }

@@ -2,9 +2,11 @@ import { invariant } from '../base/invariant.js';
 import type { GpuKind } from '../core/cluster-spec.js';
 import { bucketCount } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
+import type { PipelineSpec } from '../core/pipelines.js';
 import { type BatchKind, batchKinds, cheapestNs, execOf, fluidCosts, windowCosts } from './costs.js';
 import { type KindPricesInput, kindPrices } from './kind-prices.js';
 import { mostServed } from './most-served.js';
+import { joinSteps, stepRequests } from './pipelines.js';
 import { priced } from './priced.js';
 import { type OfferedRequests, servableWindows, type Windows } from './requests.js';
 import { timePriced } from './time-priced.js';
@@ -25,6 +27,8 @@ export interface BoundedCluster {
   readonly delayNs?: number;
   /** True if no GPU holds a model at time 0, so that no batch can begin before a LOAD has ended. */
   readonly startsCold?: boolean;
+  /** Pipelines, which requests number after the models. */
+  readonly pipelines?: readonly PipelineSpec[];
 }
 
 /** Upper bounds on the requests served within their SLOs: whole requests, or their weight if they have weights. */
@@ -33,7 +37,7 @@ export interface UpperBounds {
   readonly fluid: number;
   /** Bound if a batch holds only requests whose windows overlap. At most `fluid`. */
   readonly windowLimited: number;
-  /** By a price on GPU time, mostly lower; null for several GPUs and for weights, where it is not proved. */
+  /** By a price on GPU time, mostly lower; null for several GPUs, weights and pipelines: it is not proved for them. */
   readonly priced: number | null;
   /** By a price that varies over time. At most `priced`; null likewise. */
   readonly timePriced: number | null;
@@ -51,14 +55,15 @@ export interface UpperBounds {
  * ).windowLimited; // 2, if a batch of two takes 5 ms or less
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
-  const { gpus } = cluster;
-  const { kinds, windows, costNs, speed } = boundedProblem(requests, cluster);
+  const { gpus, pipelines = [] } = cluster;
+  const { kinds, windows, fluidNs, costNs, speed, free } = boundedProblem(requests, cluster);
   const isWeighted = windows.weight !== null;
   const round = isWeighted ? upwards : whole;
-  const fluid = round(mostServed(windows, fluidCosts(windows, kinds), speed).served);
+  const fluid = round(free + mostServed(windows, fluidNs, speed).served);
   const shared = mostServed(windows, costNs, speed);
-  const windowLimited = Math.min(fluid, round(shared.served));
-  if (gpus > 1 || isWeighted) return { fluid, windowLimited, priced: null, timePriced: null };
+  const windowLimited = Math.min(fluid, round(free + shared.served));
+  if (gpus > 1 || isWeighted || pipelines.length > 0)
+    return { fluid, windowLimited, priced: null, timePriced: null };
   const constant = priced(windows, kinds, costNs);
   return {
     fluid,
@@ -71,21 +76,38 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
 /** Inputs of the linear programs: windows, minimum time of each request within its own, and capacity of the GPUs. */
 interface BoundedProblem extends PricedBatches {
   readonly windows: Windows;
-  /** By request. */
+  /** By request: minimum GPU time in full batches, and in batches of requests whose windows overlap. */
+  readonly fluidNs: Float64Array;
   readonly costNs: Float64Array;
+  /** Requests that take no GPU time, or their weight; they have no windows. */
+  readonly free: number;
 }
 
 export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluster): BoundedProblem {
-  const { gpus, maxBatch = DEFAULT_MAX_BATCH, delayNs = 0, startsCold = false } = cluster;
+  const {
+    models,
+    gpus,
+    maxBatch = DEFAULT_MAX_BATCH,
+    delayNs = 0,
+    startsCold = false,
+    pipelines = [],
+  } = cluster;
   invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
-  const { kinds, speed } = pricedBatches(requests, cluster, maxBatch);
-  const leastNs = kinds.map((sizes, m) =>
-    Array.from({ length: bucketCount(cluster.models[m]) }, (_, bucket) =>
-      Math.min(...sizes.map((kind) => execOf(kind, bucket))),
+  const leastNs = batchesOf(cluster, maxBatch).map((sizes, m) =>
+    Array.from({ length: bucketCount(models[m]) }, (_, bucket) =>
+      Math.min(...sizes.map((size) => execOf(size, bucket))),
     ),
   );
-  const windows = servableWindows(requests, leastNs, delayNs, startsCold ? readyNs(cluster) : []);
-  return { kinds, speed, windows, costNs: windowCosts(windows, kinds) };
+  const steps = pipelines.length === 0 ? null : stepRequests(requests, models, pipelines, leastNs, delayNs);
+  const { kinds, speed } = pricedBatches(steps ?? requests, cluster, maxBatch);
+  const windows = servableWindows(steps ?? requests, leastNs, delayNs, startsCold ? readyNs(cluster) : []);
+  const costsNs = [fluidCosts(windows, kinds), windowCosts(windows, kinds)];
+  const joined =
+    steps === null
+      ? { windows, costsNs, free: 0 }
+      : joinSteps(requests, steps, windows, costsNs, models.length + pipelines.length);
+  const [fluidNs, costNs] = joined.costsNs;
+  return { kinds, speed, windows: joined.windows, fluidNs, costNs, free: joined.free };
 }
 
 /** End of the earliest LOAD of each model, sent at time 0. */
@@ -104,23 +126,30 @@ interface PricedBatches {
 }
 
 /** Batches of all kinds of GPUs, made comparable by the value of time on each kind for these requests. */
-function pricedBatches(
-  requests: OfferedRequests,
-  { models, gpus, kinds: given }: BoundedCluster,
-  maxBatch: number,
-): PricedBatches {
-  if (given === undefined || given.length === 1)
-    return { kinds: models.map((model) => batchKinds(model, maxBatch)), speed: gpus };
+function pricedBatches(requests: OfferedRequests, cluster: BoundedCluster, maxBatch: number): PricedBatches {
+  const { models, gpus, kinds: given = [] } = cluster;
+  if (given.length <= 1) return { kinds: batchesOf(cluster, maxBatch), speed: gpus };
   const found = kindPrices(pricesInput(requests, models, given, maxBatch));
   const prices = found.map((price) => Math.max(price, LEAST_PRICE * Math.max(...found)));
   return {
-    kinds: models.map((model) =>
-      given.flatMap(({ pages }, kind) =>
-        model.pages > pages ? [] : batchKinds(model, maxBatch, kind, prices[kind]),
-      ),
-    ),
+    kinds: batchesOf(cluster, maxBatch, prices),
     speed: given.reduce((sum, kind, k) => sum + kind.gpus * prices[k], 0),
   };
+}
+
+/** Batches by model on all kinds of GPUs that hold it. */
+function batchesOf(
+  { models, kinds: given = [] }: BoundedCluster,
+  maxBatch: number,
+  prices: readonly number[] = [],
+): BatchKind[][] {
+  return models.map((model) =>
+    given.length <= 1
+      ? batchKinds(model, maxBatch)
+      : given.flatMap(({ pages }, kind) =>
+          model.pages > pages ? [] : batchKinds(model, maxBatch, kind, prices[kind]),
+        ),
+  );
 }
 
 function pricesInput(

@@ -1,14 +1,15 @@
 import { EscapementError } from '../base/errors.js';
+import { stream } from '../base/random/streams.js';
 import { fairBound } from '../bounds/fair.js';
 import type { OfferedRequests } from '../bounds/requests.js';
 import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
-import { refusePipelines } from '../config/pipelines.js';
 import { bucketOf, mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 import { ratioOf, spanSeconds } from '../record/counted.js';
 import type { BoundFigures } from '../record/results.js';
+import { drawCounts } from '../sim/fan-out.js';
 import { trueModels } from '../sim/true-models.js';
 
 /**
@@ -19,17 +20,16 @@ import { trueModels } from '../sim/true-models.js';
  * for bad traces.
  *
  * `fairness` (0 to 1): also the bound for schedulers under which no model's attainment is below that share of the
- * overall one.
+ * overall one. Not with pipelines.
  *
  * @example
  * const { bestRps } = await boundOf(await loadExperiment('experiments/schedule-ahead.yaml'));
  */
 export async function boundOf(experiment: Experiment, fairness?: number): Promise<BoundFigures> {
   checkOpenLoop(experiment);
-  refusePipelines(experiment, 'bounds are of');
-  const { cluster, models, policy, seed, warmupNs, classes } = experiment;
+  const { cluster, models, pipelines, policy, seed, warmupNs, classes } = experiment;
   const workload = await openWorkloads(experiment);
-  const requests = await readCounted(workload, warmupNs, models);
+  const requests = await readCounted(workload, experiment);
   const maxBatch = policy.options.maxBatch;
   const bounded = {
     models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
@@ -38,6 +38,7 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
     maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
     delayNs: Math.min(cluster.network.delayNs, ...cluster.changes.map(({ network }) => network.delayNs)),
     startsCold: true,
+    pipelines,
   };
   const bounds = upperBounds(requests, bounded);
   const seconds = spanSeconds({ warmupNs, durationNs: workload.durationNs });
@@ -52,7 +53,7 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
     timePricedRps: timePriced === null ? null : perSecond(timePriced),
     bestRps: perSecond(best),
     ...(classes.length === 0 ? {} : { weightedRps: perSecond(weightedBound(requests, bounded, classes)) }),
-    ...(fairness === undefined
+    ...(fairness === undefined || pipelines.length > 0
       ? {}
       : { fairRps: perSecond(Math.min(best, fairBound(requests, bounded, fairness))) }),
   };
@@ -64,9 +65,9 @@ function weightedBound(
   cluster: BoundedCluster,
   classes: Experiment['classes'],
 ): number {
-  const { count, model, arrivalNs, sloNs, bucket, requestClass } = requests;
-  const weight = Float64Array.from({ length: count }, (_, i) => classes[requestClass[i]].weight);
-  return upperBounds({ count, model, arrivalNs, sloNs, bucket, weight }, cluster).windowLimited;
+  const { requestClass, ...offered } = requests;
+  const weight = Float64Array.from(requestClass, (index) => classes[index].weight);
+  return upperBounds({ ...offered, weight }, cluster).windowLimited;
 }
 
 function checkOpenLoop({ workloads, file }: Experiment): void {
@@ -88,23 +89,27 @@ interface CountedRequests extends OfferedRequests {
 /** Reads a workload to its end. */
 async function readCounted(
   { source }: OpenedWorkloads,
-  warmupNs: number,
-  models: readonly ModelSpec[],
+  { models, pipelines, seed, warmupNs }: Experiment,
 ): Promise<CountedRequests> {
   const model: number[] = [];
   const arrivalNs: number[] = [];
   const sloNs: number[] = [];
   const bucket: number[] = [];
   const requestClass: number[] = [];
+  const counts: (Int32Array | undefined)[] = [];
+  const branches = stream(seed, 'pipelines');
   for (;;) {
     if (source.starved) await source.refill();
     else if (source.timeNs === Number.POSITIVE_INFINITY) break;
     else {
+      const pipeline = pipelines[source.model - models.length];
+      const drawn = pipeline && drawCounts(pipeline, branches, source.length);
       if (source.timeNs >= warmupNs) {
+        counts.push(drawn);
         model.push(source.model);
         arrivalNs.push(source.timeNs);
         sloNs.push(source.sloNs);
-        bucket.push(bucketOf(models[source.model], source.length));
+        bucket.push(pipeline === undefined ? bucketOf(models[source.model], source.length) : 0);
         requestClass.push(source.requestClass);
       }
       source.advance();
@@ -117,6 +122,7 @@ async function readCounted(
     sloNs: Float64Array.from(sloNs),
     bucket: Uint8Array.from(bucket),
     requestClass: Uint8Array.from(requestClass),
+    counts,
   };
 }
 

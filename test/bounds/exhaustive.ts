@@ -125,3 +125,84 @@ function shortestExecution(
     .flatMap((row) => row.filter((_, i) => batchSizes[i] >= count && (i === 0 || batchSizes[i] <= maxBatch)));
   return Math.min(...fitting);
 }
+
+/**
+ * A request of a pipeline: its steps in order, each with models of which any may serve a request, the steps that it waits
+ * for and its number of requests.
+ */
+export interface Chain {
+  readonly arrival: number;
+  readonly slo: number;
+  readonly steps: readonly {
+    readonly models: readonly number[];
+    readonly after: readonly number[];
+    readonly count: number;
+  }[];
+}
+
+/**
+ * The most requests of pipelines that any schedule completes in time, by trying all: batches of requests of steps one
+ * after another in every order, on every GPU, as early as what they wait for and that GPU allow. Messages take
+ * `delay` each way. For about seven requests of steps.
+ */
+export function mostCompletable(
+  chains: readonly Chain[],
+  models: readonly ModelSpec[],
+  gpus: number,
+  delay: number,
+): number {
+  const tasks = chains.flatMap(({ steps }, c) => {
+    const isNeeded = (s: number): boolean =>
+      steps[s]!.count > 0 && (steps[s]!.after.length === 0 || steps[s]!.after.some(isNeeded));
+    return steps.flatMap((step, s) =>
+      isNeeded(s) ? Array.from({ length: step.count }, () => ({ c, s, models: step.models })) : [],
+    );
+  });
+  const of = (c: number, s: number) => tasks.flatMap((task, t) => (task.c === c && task.s === s ? t : []));
+  const ofStep = chains.map(({ steps }, c) => steps.map((_, s) => of(c, s)));
+  /** End of a step as the scheduler learns it; Infinity: it is not over. */
+  const overAt = (ends: readonly number[], c: number, s: number): number => {
+    const own = ofStep[c]![s]!;
+    const before = () => readyAt(ends, c, s);
+    return own.length === 0 ? before() : Math.max(...own.map((t) => ends[t]! + delay));
+  };
+  const readyAt = (ends: readonly number[], c: number, s: number): number =>
+    Math.max(chains[c]!.arrival, ...chains[c]!.steps[s]!.after.map((before) => overAt(ends, c, before)));
+  const batches = Array.from({ length: 2 ** tasks.length }, (_, set) => set).flatMap((set) => {
+    const members = tasks.flatMap((_, t) => ((set >> t) & 1 ? t : []));
+    // Of several models that may serve all of them the fastest is best.
+    const fitting = models.filter((_, m) => members.every((t) => tasks[t]!.models.includes(m)));
+    const exec = Math.min(...fitting.map((one) => shortestExecution(one, 0, 0, members.length, 8)));
+    return members.length === 0 || exec === Number.POSITIVE_INFINITY ? [] : { members, exec };
+  });
+  const known = new Map<string, number>();
+  const most = (ends: readonly number[], freeAt: readonly number[]): number => {
+    const key = `${ends.join()} ${freeAt.join()}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    let best = chains.filter((_, c) =>
+      tasks.every((task, t) => task.c !== c || ends[t]! < Number.POSITIVE_INFINITY),
+    ).length;
+    for (const { members, exec } of batches) {
+      if (members.some((t) => ends[t]! < Number.POSITIVE_INFINITY)) continue;
+      const ready = Math.max(...members.map((t) => readyAt(ends, tasks[t]!.c, tasks[t]!.s))) + delay;
+      const due =
+        Math.min(...members.map((t) => chains[tasks[t]!.c]!.arrival + chains[tasks[t]!.c]!.slo)) - delay;
+      for (const [gpu, free] of freeAt.entries()) {
+        const end = Math.max(free, ready) + exec;
+        if (end > due) continue;
+        const next = ends.map((each, t) => (members.includes(t) ? end : each));
+        best = Math.max(
+          best,
+          most(
+            next,
+            freeAt.with(gpu, end).sort((left, right) => left - right),
+          ),
+        );
+      }
+    }
+    known.set(key, best);
+    return best;
+  };
+  return most(Array(tasks.length).fill(Number.POSITIVE_INFINITY), Array(gpus).fill(0));
+}

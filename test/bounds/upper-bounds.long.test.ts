@@ -3,7 +3,7 @@ import { type Random, stream } from '../../src/base/random/streams.js';
 import { type UpperBounds, upperBounds } from '../../src/bounds/upper-bounds.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { model, offered, type Row } from './examples.js';
-import { mostServable } from './exhaustive.js';
+import { type Chain, mostCompletable, mostServable } from './exhaustive.js';
 
 /** One takes 4, two together take 6. */
 const PAIRS = model({ 1: 4, 2: 6 });
@@ -276,6 +276,77 @@ describe('against every schedule of a cold cluster with a slow network', () => {
     expect(reached.lower, `seed ${seed}`).toBeGreaterThan(INSTANCES / 5);
     expect(reached.best, `seed ${seed}`).toBeGreaterThan(INSTANCES / 3);
   });
+});
+
+describe('against every schedule of pipelines', () => {
+  it.each([
+    { gpus: 1, delay: 0 },
+    { gpus: 1, delay: 1 },
+    { gpus: 2, delay: 0 },
+  ])('no bound is below the best: $gpus GPUs, messages take $delay', ({ gpus, delay }) => {
+    const seed = `bounds-pipelines-${gpus}-${delay}`;
+    const random = stream(seed, 'instances');
+    const reached = { contested: 0, best: 0 };
+    for (let n = 0; n < INSTANCES; n++) {
+      const { chains, models } = chainsOf(random, gpus);
+      const most = mostCompletable(chains, models, gpus, delay);
+      const pipelines = chains.map(({ steps }, p) => ({
+        ...{ name: `chain-${p}`, split: 'slack' as const },
+        steps: steps.map(({ models, after }, s) => ({
+          ...{ id: `${s}`, model: models[0]!, after, least: 0, mean: 1, budget: 1 },
+          ...(models.length > 1 && { variants: models.map((model) => ({ model, accuracy: 0.5 })) }),
+        })),
+      }));
+      const rows = chains.map(({ arrival, slo }, p): Row => [models.length + p, arrival, slo]);
+      const counts = chains.map(({ steps }) => Int32Array.from(steps, ({ count }) => count));
+      const cluster = { models, gpus, delayNs: delay, pipelines };
+      const { fluid, windowLimited, priced } = upperBounds({ ...offered(rows), counts }, cluster);
+      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ chains, exec: models.map(({ execNs }) => execNs) })}`;
+      expect(windowLimited, seen).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
+      expect(priced).toBeNull();
+      if (most === chains.length) continue;
+      reached.contested++;
+      if (windowLimited === most) reached.best++;
+    }
+    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 4);
+    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
+  });
+
+  it('of one step each are bounded as requests for models', () => {
+    const random = stream('bounds-one-step', 'instances');
+    for (let n = 0; n < 100; n++) {
+      const { rows, models } = instance(random, 2, true);
+      const { fluid, windowLimited } = bounds(rows, models, 2);
+      const pipelines = models.map((_, model) => ({
+        ...{ name: `alone-${model}`, split: 'equal' as const },
+        steps: [{ id: 'only', model, after: [], least: 1, mean: 1, budget: 1 }],
+      }));
+      const mixed = rows.map(
+        ([model, ...rest], i): Row => [i % 2 === 0 ? model : models.length + model, ...rest],
+      );
+      const requests = { ...offered(mixed), counts: rows.map(() => Int32Array.of(1)) };
+      expect(upperBounds(requests, { models, gpus: 2, pipelines })).toMatchObject({ fluid, windowLimited });
+    }
+  });
+
+  function chainsOf(random: Random, gpus: number): { chains: Chain[]; models: readonly ModelSpec[] } {
+    const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
+    const { models } = instance(random, gpus, false);
+    const chains: Chain[] = [];
+    let left = 8 - gpus;
+    while (left > 0 && chains.length < 4) {
+      const steps = Array.from({ length: whole(1, 3) }, (_, s) => {
+        const after = Array.from({ length: s }, (_, before) => before).filter(() => random() < 0.7);
+        const count = Math.min(left, [0, 1, 1, 1, 2, 3][whole(0, 5)]!);
+        left -= count;
+        const any = models.map((_, model) => model);
+        return { models: random() < 0.2 ? any : [whole(0, models.length - 1)], after, count };
+      });
+      chains.push({ arrival: whole(0, 12), slo: whole(6, 24), steps });
+    }
+    return { chains: chains.sort((a, b) => a.arrival - b.arrival), models };
+  }
 });
 
 function instance(random: Random, gpus: number, several: boolean): Instance {

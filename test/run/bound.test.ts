@@ -46,6 +46,46 @@ describe('against what schedulers reach', () => {
   });
 });
 
+describe('of pipelines', () => {
+  const steps = [
+    '{ id: crop, model: "0", fanOut: { kind: list, values: [0, 1, 2] } }',
+    '{ model: "1", after: crop, probability: 50% }',
+  ];
+  const CHAIN = [
+    `pipelines={ name: chain, slo: 50ms, steps: [${steps.join()}] }`,
+    'workload={ kind: poisson, rate: 900/s, duration: 2s, models: [chain, "1"] }',
+    'workload.slo=50ms',
+    'policy={ kind: edf }',
+  ];
+
+  it.each([
+    ['with slack', []],
+    ['with equal parts', ['pipelines.split=equal']],
+    ['with a warm-up and a slow network', ['warmup=500ms', 'cluster.network.delay=1ms']],
+  ])('no run serves more: %s', async (_, overrides) => {
+    const experiment = await load(BASE, [...CHAIN, ...overrides]);
+    const { summary } = await simulate(experiment);
+    const { offeredRps, fluidRps, windowLimitedRps, pricedRps, bestRps } = await boundOf(experiment, 0.5);
+    expect(offeredRps).toBe(summary.offeredRps);
+    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps!);
+    expect(bestRps).toBeLessThan(offeredRps!);
+    expect([windowLimitedRps, pricedRps]).toEqual([bestRps, null]);
+    expect(windowLimitedRps).toBeLessThanOrEqual(fluidRps!);
+  });
+
+  it('is of the numbers of requests that the run draws', async () => {
+    // With time for all, the bound is the number of requests that have a step or none, and one model's work.
+    const figures = await boundOf(
+      await load(BASE, [
+        ...CHAIN,
+        'pipelines.steps.0.fanOut={kind: list, values: [0]}',
+        'workload.models=chain',
+      ]),
+    );
+    expect(figures.bestRps).toBe(figures.offeredRps);
+  });
+});
+
 describe('what it depends on', () => {
   it('is the largest batch that the policy uses', async () => {
     const [four, one] = await Promise.all(

@@ -32,10 +32,18 @@ export function cellKey(experiment: Experiment, version: string, metrics: readon
 
 /** Names the result of `boundOf` by its inputs: cells of several policies share it. */
 export function boundKey(experiment: Experiment, version: string): string {
-  const { seed, models, workloads, sloNs, warmupNs, cluster, policy } = experiment;
-  const { gpus, gpuClock, noise } = cluster;
-  const { maxBatch } = policy.options;
-  const said = { seed, models, workloads, sloNs, warmupNs, gpus, gpuClock, profile: noise.profile, maxBatch };
+  const { seed, models, pipelines, classes, workloads, sloNs, warmupNs, cluster, policy } = experiment;
+  const { gpus, kinds, gpuClock, noise, network, changes } = cluster;
+  const delaysNs = [network, ...changes.map((change) => change.network)].map(({ delayNs }) => delayNs);
+  const fleet = {
+    gpus,
+    kinds,
+    gpuClock,
+    profile: noise.profile,
+    delaysNs,
+    maxBatch: policy.options.maxBatch,
+  };
+  const said = { seed, models, pipelines, classes, workloads, sloNs, warmupNs, ...fleet };
   return keyOf(said, version);
 }
 
