@@ -59,6 +59,7 @@ export interface OpenedLane {
   readonly gpus: number;
   /** True if LOAD and INFER share a lane. */
   readonly oneLane: boolean;
+  /** Names of models, then of pipelines. */
   readonly models: readonly string[];
   readonly sloNs: number;
   readonly durationNs: number;
@@ -84,7 +85,7 @@ export interface LaneFrame {
   readonly actions: Float64Array<ArrayBuffer>;
   /** Requests answered since the last frame: rows of `REQUEST`. */
   readonly requests: Float64Array<ArrayBuffer>;
-  /** Number of unanswered requests in the controller. */
+  /** Number of unanswered requests in the controller, those of pipeline steps included. */
   readonly waiting: number;
   readonly counts: Counts;
   /** Over the last second of virtual time. Null: nothing was answered in it. */
@@ -116,12 +117,15 @@ interface StoryEvent {
 }
 
 export interface Story {
+  /** Id of the request, which for one of a step is that of the pipeline's. */
+  readonly request: number;
+  /** Name of its model or pipeline. */
   readonly model: string;
   readonly outcome: string;
   readonly arrivalNs: number;
   readonly deadlineNs: number;
   readonly answeredNs: number;
-  /** Ids of its actions: LOADs of its model that it waited for, and its INFER. */
+  /** Ids of its actions: LOADs of its model that it waited for, and its INFER; of a pipeline the INFERs of all steps. */
   readonly actions: readonly number[];
   /** Events in order; times in the texts count from the request's arrival. */
   readonly events: readonly { readonly atNs: number; readonly text: string }[];

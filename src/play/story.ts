@@ -4,6 +4,7 @@ import { CAUSES } from '../record/causes.js';
 import { explain } from '../record/flight/explain.js';
 import { flightEvents } from '../record/flight/flight-text.js';
 import { loggedFlight } from '../record/flight/logged-flight.js';
+import { pipelineEvents, pipelineFlight } from '../record/flight/pipeline-flight.js';
 import {
   LOGGED_INFER,
   LOGGED_LOAD,
@@ -12,6 +13,7 @@ import {
   type LoggedRequest,
   type RunRows,
 } from '../record/flight/run-rows.js';
+import type { RunSetup } from '../record/results.js';
 import type { RowList } from '../record/row-list.js';
 import { ACTION, REQUEST } from '../record/run-rows.js';
 import type { Story } from './protocol.js';
@@ -30,33 +32,59 @@ interface StoryRows {
   readonly requests: RowList;
 }
 
-interface StorySetup extends Pick<RunRows, 'fleet' | 'slow'> {
+interface StorySetup extends Pick<RunRows, 'fleet' | 'slow'>, Pick<RunSetup, 'pipelines'> {
   readonly gpus: number;
   readonly oneLane: boolean;
-  /** By model: name, and time of an INFER of one request. */
+  /** By model: name, then those of pipelines, and time of an INFER of one request. */
   readonly models: readonly string[];
   readonly modelInferMs: readonly number[];
 }
 
-/** Story of a request, as in `escapement explain`. Null: not answered, or no such request. */
+/**
+ * Story of a request, as in `escapement explain`; for one of a pipeline's step that of the pipeline. Null: not answered,
+ * or no such request.
+ */
 export function storyOf(rows: StoryRows, setup: StorySetup, request: number): Story | null {
-  const found = loggedFlight(rowsOf(rows, setup), request, {
-    model: (model) => setup.models[model],
-    classes: [],
-    tenants: [],
-  });
+  const logs = rowsOf(rows, setup);
+  const names = { model: (model: number) => setup.models[model]!, classes: [], tenants: [] };
+  const whole = wholeOf(rows.requests, request);
+  const modelPages = setup.modelInferMs.map(() => 0);
+  const flow =
+    setup.pipelines && pipelineFlight(logs, whole, { pipelines: setup.pipelines, modelPages }, names);
+  if (flow)
+    return {
+      ...{
+        request: whole,
+        model: flow.pipeline,
+        arrivalNs: flow.arrivalNs,
+        deadlineNs: flow.arrivalNs + flow.sloNs,
+      },
+      ...{ outcome: flow.answer.outcome, answeredNs: flow.answer.atNs },
+      actions: flow.steps.map(({ infer }) => infer),
+      ...{ events: pipelineEvents(flow), why: flow.why },
+    };
+  const found = loggedFlight(logs, request, names);
   if (found === null) return null;
   const { flight } = found;
   const { model, arrivalNs, deadlineNs, answer, actions } = flight;
   if (answer === null) return null;
   return {
-    ...{ model, arrivalNs, deadlineNs },
+    ...{ request, model, arrivalNs, deadlineNs },
     outcome: answer.outcome,
     answeredNs: answer.atNs,
     actions: actions.map(({ id }) => id),
     events: flightEvents(flight),
     why: explain(flight),
   };
+}
+
+/** The pipeline's request that a request is a step of, or itself. */
+function wholeOf(requests: RowList, request: number): number {
+  for (let row = 0; row < requests.count; row++) {
+    const parent = requests.get(row, REQUEST.parent);
+    if (requests.get(row, REQUEST.id) === request && parent >= 0) return parent;
+  }
+  return request;
 }
 
 function rowsOf({ requests, actions }: StoryRows, { fleet, slow, ...setup }: StorySetup): RunRows {
@@ -76,6 +104,7 @@ function rowsOf({ requests, actions }: StoryRows, { fleet, slow, ...setup }: Sto
 }
 
 function requestAt(rows: RowList, row: number): LoggedRequest {
+  const [step, parent] = [rows.get(row, REQUEST.step), rows.get(row, REQUEST.parent)];
   return {
     id: rows.get(row, REQUEST.id),
     outcome: rows.get(row, REQUEST.outcome) as Outcome,
@@ -86,6 +115,8 @@ function requestAt(rows: RowList, row: number): LoggedRequest {
     sloNs: rows.get(row, REQUEST.sloNs),
     action: rows.get(row, REQUEST.action),
     cause: CAUSES[rows.get(row, REQUEST.cause)] ?? null,
+    ...(step < 0 ? {} : { step }),
+    ...(parent < 0 ? {} : { parent }),
   };
 }
 

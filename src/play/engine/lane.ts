@@ -1,10 +1,12 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { parseExperiment } from '../../browser/parse.js';
 import type { Experiment } from '../../config/experiment.js';
+import { targetNames } from '../../config/pipelines.js';
 import { OUTCOME_OK } from '../../core/request.js';
 import type { LoggedChange } from '../../record/flight/run-rows.js';
 import type { ScheduledRun } from '../../record/results.js';
 import { REQUEST } from '../../record/run-rows.js';
+import { pipelineSetup } from '../../run/collector.js';
 import { Simulation } from '../../run/simulation.js';
 import type { LaneFrame, LaneSource, OpenedLane, Story } from '../protocol.js';
 import { storyOf } from '../story.js';
@@ -55,13 +57,13 @@ export class Lane {
   }
 
   opened(isPastSame: boolean): OpenedLane {
-    const { name, policy, cluster, models, sloNs, warmupNs, seed } = this.experiment;
+    const { name, policy, cluster, models, pipelines, sloNs, warmupNs, seed } = this.experiment;
     return {
       ...{ name, sloNs, warmupNs, seed, isPastSame },
       policy: policy.kind,
       gpus: cluster.gpus,
       oneLane: cluster.oneLane,
-      models: models.map((model) => model.name),
+      models: targetNames(models, pipelines),
       durationNs: this.simulation.durationNs,
     };
   }
@@ -86,12 +88,13 @@ export class Lane {
   }
 
   story(request: number): Story | null {
-    const { cluster, models } = this.experiment;
+    const { cluster, models, pipelines } = this.experiment;
     const setup = {
       gpus: cluster.gpus,
       oneLane: cluster.oneLane,
-      models: models.map(({ name }) => name),
+      models: targetNames(models, pipelines),
       modelInferMs: models.map(({ execNs }) => execNs[0] / NS_PER_MS),
+      ...(pipelines.length > 0 && { pipelines: pipelineSetup(pipelines) }),
       ...(this.fleet.length > 0 && { fleet: this.fleet }),
       slow: cluster.slowdowns.map(({ gpu, atNs, untilNs, times }) => ({
         ...{ gpu, fromNs: atNs, times },

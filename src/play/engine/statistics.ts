@@ -21,6 +21,9 @@ export class Statistics {
   /** First row of the sliding second, and number of requests in time from it on. */
   private first = 0;
   private inTime = 0;
+  /** Number of requests that are not of pipeline steps: answered ones, and those before the sliding second. */
+  private own = 0;
+  private ownBefore = 0;
 
   constructor(private readonly requests: RowList) {}
 
@@ -31,12 +34,12 @@ export class Statistics {
   ): Pick<LaneFrame, 'waiting' | 'counts' | 'goodputRps' | 'attainment' | 'latency'> {
     this.count();
     this.slide(nowNs - NS_PER_S);
-    const { requests, byOutcome, inTime, first } = this;
-    const answered = requests.count - first;
+    const { byOutcome, inTime, own } = this;
+    const answered = own - this.ownBefore;
     return {
       waiting,
       counts: {
-        arrived: requests.count + waiting,
+        arrived: own + waiting,
         inTime: byOutcome[OUTCOME_OK],
         late: byOutcome[OUTCOME_LATE],
         refused: byOutcome[OUTCOME_REJECTED],
@@ -53,7 +56,9 @@ export class Statistics {
   private count(): void {
     const { requests, byOutcome, latency } = this;
     for (; this.counted < requests.count; this.counted++) {
+      if (requests.get(this.counted, REQUEST.parent) >= 0) continue;
       const outcome = requests.get(this.counted, REQUEST.outcome);
+      this.own++;
       byOutcome[outcome]++;
       if (outcome === OUTCOME_OK) this.inTime++;
       if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE) continue;
@@ -65,8 +70,10 @@ export class Statistics {
   private slide(fromNs: number): void {
     const { requests } = this;
     while (this.first < requests.count && requests.get(this.first, REQUEST.answeredNs) <= fromNs) {
-      if (requests.get(this.first, REQUEST.outcome) === OUTCOME_OK) this.inTime--;
-      this.first++;
+      const row = this.first++;
+      if (requests.get(row, REQUEST.parent) >= 0) continue;
+      this.ownBefore++;
+      if (requests.get(row, REQUEST.outcome) === OUTCOME_OK) this.inTime--;
     }
   }
 }

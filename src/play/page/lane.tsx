@@ -75,6 +75,7 @@ export function TimelineBox({ session, lane }: { readonly session: Session; read
     const timeline = new Timeline(box.current!, { onRequest: (request) => session.tellStory(lane, request) });
     const stop = session.listen({
       opened: (lanes) => lanes[lane] !== undefined && timeline.reset(lanes[lane]),
+      story: (explained) => timeline.tell(explained.lane === lane ? explained.story : null),
       frame: ({ nowNs, lanes }) => lanes[lane] !== undefined && timeline.add(lanes[lane], nowNs),
     });
     return () => {

@@ -27,6 +27,8 @@ interface FrameSink {
   /** A run begins, or begins again: clears the drawing. */
   opened(lanes: readonly OpenedLane[]): void;
   frame(frame: FrameEvent): void;
+  /** A story arrives. */
+  story?(story: StoryEvent): void;
 }
 
 /** Runs setups in a worker, with a second worker for the bound, which occupies its thread. */
@@ -125,6 +127,7 @@ export class Session {
         this.show({ frame: event });
         return;
       case 'story':
+        for (const sink of this.sinks) sink.story?.(event);
         this.show({
           story: event,
           said: `Request ${event.request}: ${event.story?.outcome ?? 'not answered yet'}`,

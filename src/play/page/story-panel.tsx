@@ -14,5 +14,5 @@ export function StoryPanel({ view }: { readonly view: View }) {
   }
   const { story, request, lane } = answer;
   const of = view.setup.lanes.length === 1 ? '' : ` of ${lane === 0 ? 'A' : 'B'}`;
-  return <StorySection title={`Request ${request}${of}`} story={story} />;
+  return <StorySection title={`Request ${story?.request ?? request}${of}`} story={story} />;
 }

@@ -17,6 +17,9 @@ export function Legend() {
         <Entry of="The line from top to bottom: the present.">
           <rect class="legend-now" x="15" y="0" width="1.5" height="16" />
         </Entry>
+        <Entry of="Outlined and joined: the INFERs of the request in the story; dashed: its arrival and deadline.">
+          <path class="legend-mark legend-explained" d="M1 3h10v8H1zM11 7h8M19 3h8v8h-8zM30 0v16" />
+        </Entry>
         <Entry of="A circle: a request that was answered late.">
           <circle class="legend-mark" cx="16" cy="8" r="4" />
         </Entry>

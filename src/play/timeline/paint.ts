@@ -14,6 +14,13 @@ const LEAST_TICK_PX = 70;
 const NS_PER_MS = 1e6;
 const LEAST_TEXT_PX = 12;
 
+/** Request whose story is shown: its INFERs, and when it arrived and was due. */
+interface Explained {
+  readonly boxes: readonly Box[];
+  readonly arrivalNs: number;
+  readonly deadlineNs: number;
+}
+
 function modelColor(model: number): string {
   return MODEL_COLORS[model % MODEL_COLORS.length]!;
 }
@@ -25,6 +32,7 @@ export function paint(
   boxes: readonly Box[],
   marks: readonly Mark[],
   selected: Mark | null,
+  explained: Explained | null,
 ): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   canvas.width = Math.round(width * devicePixelRatio);
@@ -47,6 +55,7 @@ export function paint(
   for (const box of boxes) paintBox(context, box, scale.rowPx, x, ink);
   const marksY = (scale.rows - 0.5) * scale.rowPx;
   for (const mark of marks) paintMark(context, mark.outcome, x(mark.atNs), marksY);
+  if (explained !== null) paintExplained(context, explained, scale, x, ink);
   if (selected !== null) context.strokeRect(x(selected.atNs) - 8, marksY - 8, 16, 16);
   context.fillStyle = ink('--strong');
   context.fillRect(x(scale.nowNs), 0, 1.5, scale.rows * scale.rowPx);
@@ -118,6 +127,45 @@ function paintBox(
   // Planned actions are pale, close to the background.
   context.fillStyle = box.hasBegun ? '#000000' : ink('--ink');
   context.fillText(String(box.count), left + 3, top + (rowPx - 9) / 2);
+}
+
+/** Joins the INFERs of a request, each to those that begin after it has ended, between its arrival and deadline. */
+function paintExplained(
+  context: CanvasRenderingContext2D,
+  { boxes, arrivalNs, deadlineNs }: Explained,
+  { rows, rowPx }: Scale,
+  x: (ns: number) => number,
+  ink: Ink,
+): void {
+  context.strokeStyle = ink('--strong');
+  context.fillStyle = ink('--strong');
+  const y = ({ row }: Box) => row * rowPx + (rowPx - 1) / 2;
+  context.lineWidth = 1.5;
+  for (const box of boxes) {
+    context.strokeRect(
+      x(box.fromNs),
+      box.row * rowPx + 3,
+      Math.max(x(box.toNs) - x(box.fromNs), 2),
+      rowPx - 7,
+    );
+    const beginNs = Math.min(...boxes.flatMap(({ fromNs }) => (fromNs >= box.toNs ? fromNs : [])));
+    for (const next of boxes) {
+      if (next.fromNs !== beginNs) continue;
+      context.beginPath();
+      context.moveTo(x(box.toNs), y(box));
+      context.lineTo(x(next.fromNs), y(next));
+      context.stroke();
+    }
+  }
+  context.setLineDash([4, 3]);
+  for (const ns of [arrivalNs, deadlineNs]) {
+    context.beginPath();
+    context.moveTo(x(ns), 0);
+    context.lineTo(x(ns), rows * rowPx);
+    context.stroke();
+  }
+  context.setLineDash([]);
+  context.fillText('due', x(deadlineNs) + 3, (rows - 0.5) * rowPx);
 }
 
 /** A late answer is a circle, a refusal a bar, a timeout or failure a cross. */

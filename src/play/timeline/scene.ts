@@ -70,6 +70,11 @@ export class Scene {
     };
   }
 
+  /** Boxes of these actions that are still kept. */
+  of(actions: readonly number[]): Box[] {
+    return actions.flatMap((id) => this.boxes.get(id) ?? []);
+  }
+
   /** Action drawn in a row at a time, with one of its requests if any was answered. */
   boxAt(row: number, ns: number): { readonly box: Box; readonly request: number | undefined } | null {
     for (const [id, box] of this.boxes) {
@@ -115,7 +120,8 @@ export class Scene {
   private addRequest(rows: Float64Array, at: number): void {
     const read = (column: keyof typeof REQUEST) => rows[at + REQUEST[column]]!;
     this.requestOf.set(read('action'), read('id'));
-    if (read('cause') === -1) return;
+    // The request of a pipeline stands for those of its steps.
+    if (read('cause') === -1 || read('parent') >= 0) return;
     const outcome = OUTCOME_NAMES[read('outcome')] as string;
     this.marks.push({ request: read('id'), model: read('model'), atNs: read('answeredNs'), outcome });
   }

@@ -22,7 +22,7 @@ export function StorySection({ title, story }: StoryProps) {
     <section class="story" aria-label={title}>
       <h2>{`${title}: ${story.outcome}`}</h2>
       <p>
-        {`Model ${story.model}; it arrived at ${ms(story.arrivalNs)}, was due ${ms(story.deadlineNs - story.arrivalNs)} later and answered after ${ms(story.answeredNs - story.arrivalNs)}.`}
+        {`For ${story.model}: it arrived at ${ms(story.arrivalNs)}, was due ${ms(story.deadlineNs - story.arrivalNs)} later and answered after ${ms(story.answeredNs - story.arrivalNs)}.`}
       </p>
       <ol>
         {story.events.map(({ atNs, text }) => (

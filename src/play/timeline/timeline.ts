@@ -1,4 +1,4 @@
-import type { LaneFrame, OpenedLane } from '../protocol.js';
+import type { LaneFrame, OpenedLane, Story } from '../protocol.js';
 import { Gestures } from './gestures.js';
 import { onColors, paint } from './paint.js';
 import { type Box, type Mark, Scene } from './scene.js';
@@ -41,6 +41,7 @@ export class Timeline {
   private drawing = 0;
   private saidMs = Number.NEGATIVE_INFINITY;
   private selected: Mark | null = null;
+  private explained: Story | null = null;
   private readonly resized = new ResizeObserver(() => this.drawSoon());
   private readonly ignoreColors = onColors(() => this.drawSoon());
   private readonly still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -80,6 +81,7 @@ export class Timeline {
     this.scene.clear();
     this.view.follow();
     this.selected = null;
+    this.explained = null;
     this.nowNs = 0;
     this.fit();
     this.canvas.setAttribute(
@@ -92,6 +94,12 @@ export class Timeline {
   add({ actions, requests }: TimelineRows, nowNs: number): void {
     this.nowNs = nowNs;
     this.scene.add(actions, requests);
+    this.drawSoon();
+  }
+
+  /** Marks the actions and the deadline of a request; null: none. */
+  tell(story: Story | null): void {
+    this.explained = story;
     this.drawSoon();
   }
 
@@ -117,11 +125,12 @@ export class Timeline {
   }
 
   private draw(wallMs: number): void {
-    const { view, nowNs, scene, canvas, rows, selected } = this;
+    const { view, nowNs, scene, canvas, rows, selected, explained: story } = this;
     view.resize(canvas.clientWidth);
     view.present(nowNs, !this.still.matches);
     const { boxes, marks } = scene.within(view.fromNs, view.toNs);
-    paint(canvas, { view, nowNs, rows, rowPx: ROW_PX }, boxes, marks, selected);
+    const explained = story && { ...story, boxes: scene.of(story.actions).filter(({ isInfer }) => isInfer) };
+    paint(canvas, { view, nowNs, rows, rowPx: ROW_PX }, boxes, marks, selected, explained);
     if (wallMs - this.saidMs < SAY_MS) return;
     this.saidMs = wallMs;
     const running = boxes.filter((box) => box.hasBegun && box.fromNs <= nowNs && nowNs < box.toNs).length;

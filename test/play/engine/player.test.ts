@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { OUTCOME_OK } from '../../../src/core/request.js';
 import { Player } from '../../../src/play/engine/player.js';
 import { latencyBinEndNs, latencyBinOf } from '../../../src/play/latency-bins.js';
 import type { Command, EngineEvent, LaneFrame, LaneSource } from '../../../src/play/protocol.js';
@@ -195,6 +196,39 @@ describe('the engine', () => {
     }
     const stories = bench.all('story').map(({ story }) => story?.why.join('; '));
     expect(stories.join()).toMatch(/GPU 1 was gone from 0.01 s to 2.01 s; INFERs on GPU 0 took 1.5 times/);
+  });
+
+  it('tells of a request of a step the story of its pipeline, as one chain, and counts pipelines only', async () => {
+    const steps = '{ id: a, model: "0" }, { id: b, model: "1", after: a, fanOut: 2 }';
+    const pipelines = `pipelines: { name: chain, steps: [${steps}] }\n`;
+    const bench = new Bench();
+    await bench.tell(
+      {
+        type: 'open',
+        lanes: [{ ...source('policy={ kind: edf }', 'slo=60ms'), text: `${TEXT}${pipelines}` }],
+      },
+      { type: 'runToEnd' },
+    );
+    await bench.turn();
+    const all = [
+      ...rowsOf(
+        bench.frames().map((frame) => frame.requests),
+        REQUEST_COLUMNS,
+      ).values(),
+    ];
+    const ofSteps = all.filter((row) => row[REQUEST.parent]! >= 0);
+    const last = bench.all('frame').at(-1)!.lanes[0]!.counts;
+    expect(last.arrived).toBe(all.length - ofSteps.length);
+    const second = ofSteps.find((row) => row[REQUEST.model] === 1 && row[REQUEST.outcome] === OUTCOME_OK)!;
+    await bench.tell({ type: 'story', lane: 0, request: second[REQUEST.id]! });
+    const parent = second[REQUEST.parent]!;
+    const { story } = bench.all('story').at(-1)!;
+    const own = ofSteps.filter((row) => row[REQUEST.parent] === parent);
+    expect(story).toMatchObject({ request: parent, model: 'chain', deadlineNs: story!.arrivalNs + 60e6 });
+    expect(story!.actions).toEqual(
+      own.toSorted((a, b) => a[REQUEST.id]! - b[REQUEST.id]!).map((row) => row[REQUEST.action]),
+    );
+    expect(new Set(story!.actions).size).toBeGreaterThan(1);
   });
 
   it('changes the future, and says whether the past is the same', async () => {

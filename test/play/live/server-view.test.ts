@@ -10,7 +10,7 @@ const base64 = (rows: readonly (readonly number[])[]) =>
   Buffer.from(Float64Array.from(rows.flat()).buffer).toString('base64');
 const request = (id: number, outcome: Outcome, arrivalMs: number, answeredMs: number) => [
   ...[id, 0, 0, arrivalMs * MS, 10 * MS, answeredMs * MS, outcome],
-  ...[outcome === OUTCOME_REJECTED ? -1 : 0, outcome === OUTCOME_OK ? -1 : 0],
+  ...[outcome === OUTCOME_REJECTED ? -1 : 0, outcome === OUTCOME_OK ? -1 : 0, -1, -1],
 ];
 const infer = [
   ...[0, INFER, 0, 0, 1, 1, 100 * MS, 100 * MS, 200 * MS, 3 * MS, 103 * MS, 110 * MS],

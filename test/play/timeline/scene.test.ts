@@ -15,7 +15,7 @@ const INFER_ROW: Readonly<Record<keyof typeof ACTION, number>> = {
 };
 const REQUEST_ROW: Readonly<Record<keyof typeof REQUEST, number>> = {
   ...{ id: 7, model: 3, user: 0, arrivalNs: 1 * MS, sloNs: 10 * MS, answeredNs: 14 * MS },
-  ...{ outcome: OUTCOME_LATE, action: 0, cause: 0 },
+  ...{ outcome: OUTCOME_LATE, action: 0, cause: 0, step: -1, parent: -1 },
 };
 
 function actionRows(...changes: readonly Partial<typeof INFER_ROW>[]): Float64Array {
