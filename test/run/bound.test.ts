@@ -86,6 +86,23 @@ describe('of pipelines', () => {
   });
 });
 
+it('counts the requests of a step as the lengths in a trace say, of which the run has as many', async () => {
+  const lengths = [3, 0, '', 1, 400];
+  const rows = lengths.map((length, i) => `${i * 5e8},chain,1,${length}`);
+  const text = `${BASE.replace(/^workload.*$/m, '')}workload: { kind: arrivals, path: crops.csv, length: { kind: column } }
+pipelines: { name: chain, steps: [{ model: "0", fanOut: { kind: length, mean: 2 } }] }
+`;
+  const files = { 'crops.csv': `arrival_ns,model_id,slo_ns,length\n${rows.join('\n')}\n` };
+  const experiment = await load(text, ['policy={ kind: edf }', 'admission=none', 'slo=400ms'], files);
+  const { summary } = await simulate(experiment);
+  // More than a step can have count as the most.
+  expect(summary.by.step![0]!.requests.offered).toBe(3 + 0 + 0 + 1 + 255);
+  expect(summary.requests).toMatchObject({ offered: 5 });
+  const seconds = summary.requests.offered / summary.offeredRps!;
+  // In 400 ms 255 requests in batches of four, of 5.88 ms each, can be served.
+  expect(Math.round((await boundOf(experiment)).bestRps! * seconds)).toBe(5);
+});
+
 describe('what it depends on', () => {
   it('is the largest batch that the policy uses', async () => {
     const [four, one] = await Promise.all(
