@@ -127,8 +127,7 @@ function readKinds({ gpus, pageSize, ...shared }: Cluster, refuse: Refuse): GpuK
   return kinds;
 }
 
-/** Error text for a list of kinds none of which has a GPU. */
-export const NO_GPUS = 'needs at least one GPU: the count of every kind is 0';
+const NO_GPUS = 'needs at least one GPU: the count of every kind is 0';
 
 const BOTH = 'give pages or memory, not both';
 const TOO_LITTLE = 'must hold at least one page (pageSize)';

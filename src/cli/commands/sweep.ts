@@ -74,13 +74,8 @@ async function runWhole(sweep: Sweep, checks: Checks, args: Args): Promise<void>
   const results = await runCells(args, words, (runs) =>
     sweepExperiment({
       ...{ ...sweep, runner: runs.runner },
-      onPlan: (cells, seeds, notes, empty) => {
-        const left = `note: ${plural(empty, 'combination')} without any GPU ${empty === 1 ? 'is' : 'are'} left out`;
-        const lines = [
-          `seed ${seeds.join(', ')}: ${cells} cells on ${runs.place}`,
-          ...noteLines(notes),
-          ...(empty === 0 ? [] : [left]),
-        ];
+      onPlan: (cells, seeds, notes) => {
+        const lines = [`seed ${seeds.join(', ')}: ${cells} cells on ${runs.place}`, ...noteLines(notes)];
         runs.begin(cells, lines.map((line) => `${line}\n`).join(''));
       },
       onUnit: ({ job }, found) => {

@@ -33,8 +33,6 @@ export type SweepHeader = Omit<SweepResults, 'version' | 'cells'>;
 interface PlannedSweep {
   readonly header: SweepHeader;
   readonly planned: readonly PlannedCell[];
-  /** Number of combinations left out because they have no GPU. */
-  readonly empty: number;
 }
 
 /** Reads a sweep and checks every cell. Throws errors of the experiment and the flags. */
@@ -44,17 +42,15 @@ export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> 
   const source = await readExperimentSource(file);
   const { header, cases, bound, placeOf } = await describeSweep(source, question);
   const grid = buildGrid(header.vary, header.seeds);
-  const all = await planCells(grid, {
+  const planned = await planCells(grid, {
     ...{ source, cases, overrides, bound, version, thresholds, placeOf },
     metrics: thresholds.map(({ metric }) => metric),
   });
-  const planned = all.filter((one) => one.task !== null || one.isEmpty !== true);
-  const empty = (all.length - planned.length) / header.seeds.length;
   const merged = mergeCells(planned, header.vary);
   const idle = header.vary.find(
     ({ key, values }) => values.length > 1 && merged.every(({ cell }) => !Object.hasOwn(cell.values, key)),
   );
-  if (idle === undefined) return { header, planned: merged, empty };
+  if (idle === undefined) return { header, planned: merged };
   const what = `no cell depends on ${idle.key}: leave it out, or vary the kind of its section too`;
   throw new EscapementError('E_CONFIG_KEY', what, placeOf(idle.key, idle.values.join()));
 }

@@ -5,7 +5,6 @@ import type { Experiment } from '../../config/experiment.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { partNames } from '../../config/part-names.js';
 import { experimentNotes } from '../../config/policy-notes.js';
-import { NO_GPUS } from '../../config/schema-cluster.js';
 import { chosenCases, placeInCase } from '../../config/sweep-section.js';
 import type { PolicyNote } from '../../record/results.js';
 import { type PartNames, refuseUnknownParts, type Threshold } from '../../record/threshold.js';
@@ -28,8 +27,6 @@ export type PlannedCell =
       readonly cell: GridCell;
       readonly task: null;
       readonly refused: FailedOutcome;
-      /** True for a cluster without any GPU, such as the corner of a grid that varies several kinds from 0 on. */
-      readonly isEmpty?: true;
     };
 
 interface PlanOptions extends CellBase {
@@ -87,8 +84,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
       if (!(error instanceof EscapementError)) throw error;
       const shown = atItsPlace(error, placeIn(cell, options));
       errors.set(cell, shown);
-      const empty = hasNoGpus(shown) ? { isEmpty: true as const } : {};
-      planned.push({ cell, task: null, refused: failedOutcome(shown), ...empty });
+      planned.push({ cell, task: null, refused: failedOutcome(shown) });
     }
   }
   throwIfHopeless(grid, errors);
@@ -96,14 +92,10 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
   return planned;
 }
 
-function hasNoGpus({ what }: EscapementError): boolean {
-  return what === NO_GPUS;
-}
-
 function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell, EscapementError>): void {
   for (const [{ values }, error] of errors) {
     if (errors.size === grid.length) throw error;
-    if (!error.code.startsWith('E_CONFIG_') || hasNoGpus(error)) continue;
+    if (!error.code.startsWith('E_CONFIG_')) continue;
     for (const [key, value] of Object.entries(values)) {
       if (grid.every((cell) => cell.values[key] !== value || errors.has(cell))) throw error;
     }

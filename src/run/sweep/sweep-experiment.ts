@@ -21,13 +21,7 @@ interface RunRequest extends SweepQuestion {
 
 interface SweepRequest extends RunRequest {
   /** Called once, after every cell was checked and before the first one runs. */
-  readonly onPlan: (
-    cells: number,
-    seeds: readonly number[],
-    notes: readonly PolicyNote[],
-    /** Number of combinations left out because they have no GPU. */
-    empty: number,
-  ) => void;
+  readonly onPlan: (cells: number, seeds: readonly number[], notes: readonly PolicyNote[]) => void;
 }
 
 /**
@@ -36,10 +30,10 @@ interface SweepRequest extends RunRequest {
  */
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
   const { outDir, fresh } = request;
-  const { header, planned, empty } = await planSweep(request);
+  const { header, planned } = await planSweep(request);
   const notes = notesOfAll(planned);
   const seeds = [...new Set(planned.map(({ cell }) => cell.seed))];
-  request.onPlan(planned.length, seeds, notes, empty);
+  request.onPlan(planned.length, seeds, notes);
   const store = new CellStore(outDir, !fresh);
   store.dropResults(['results.json', 'results.csv']);
   dropReport(outDir);

@@ -19,17 +19,17 @@ function plan(sweep: string, vary: readonly string[]) {
 }
 
 describe('a sweep over the GPUs of kinds', () => {
-  it('leaves out the combination that has none, and counts it', async () => {
-    const { planned, empty } = await plan('', ['cluster.gpus.v100=0,1', 'cluster.gpus.t4=0,2']);
-    expect(empty).toBe(1);
+  it('fails in the combination that has none, and only there', async () => {
+    const { planned } = await plan('', ['cluster.gpus.v100=0,1', 'cluster.gpus.t4=0,2']);
     expect(planned.map(({ cell, task }) => [cell.id, task === null])).toEqual([
+      ['cluster.gpus.v100=0 cluster.gpus.t4=0 seed=1', true],
       ['cluster.gpus.v100=0 cluster.gpus.t4=2 seed=1', false],
       ['cluster.gpus.v100=1 cluster.gpus.t4=0 seed=1', false],
       ['cluster.gpus.v100=1 cluster.gpus.t4=2 seed=1', false],
     ]);
-    await expect(plan('', ['cluster.gpus.t4=0,2', 'cluster.gpus.v100=0'])).resolves.toMatchObject({
-      empty: 1,
-    });
+    await expect(plan('', ['cluster.gpus.t4=0,2', 'cluster.gpus.v100=0'])).rejects.toThrow(
+      'needs at least one GPU: the count of every kind is 0',
+    );
   });
 
   it('is the same in a file as with flags, and knows the default', async () => {
