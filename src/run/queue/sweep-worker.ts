@@ -181,16 +181,16 @@ function asSeenThere(
     const what = `its result has more than ${LONGEST_RESULT / MIB} MiB, too much for a queue: run it without --queue`;
     return failedOutcome(new EscapementError('E_QUEUE', what));
   }
-  const thereOf = new Map([
+  const theirPath = new Map([
     ...files.map(({ path }) => [data.get(path)!, path] as const),
     ...plugins.map(({ path }) => [modules.get(path)!, path] as const),
   ]);
   // In one pass: paths of other machines are untrusted, and must not be scanned again.
   const here = outcome.message.slice(0, LONGEST_MESSAGE);
-  const paths = [...thereOf.keys()].filter((path) => here.includes(path));
+  const paths = [...theirPath.keys()].filter((path) => here.includes(path));
   if (paths.length === 0) return { ...outcome, message: here };
   const pattern = new RegExp(paths.map((path) => path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
-  const message = here.replace(pattern, (path) => thereOf.get(path)!).slice(0, LONGEST_MESSAGE);
+  const message = here.replace(pattern, (path) => theirPath.get(path)!).slice(0, LONGEST_MESSAGE);
   return { ...outcome, message };
 }
 
