@@ -15,24 +15,34 @@ export function predictLatencyNs(
   nowNs: number,
   bucket = 0,
 ): number {
-  const { held, exec, weights } = cluster;
+  const warmNs = warmEndNs(cluster, model, nowNs, bucket);
+  const endNs = warmNs === Number.POSITIVE_INFINITY ? coldEndNs(cluster, model, nowNs, bucket) : warmNs;
+  return endNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, cluster.held.count(model));
+}
+
+/** Earliest end of an INFER on a GPU that holds the model or is loading it; Infinity: there is none. */
+function warmEndNs(cluster: Cluster, model: number, nowNs: number, bucket: number): number {
+  const { held, exec } = cluster;
   // No GPU can be sooner than an idle lane on the fastest GPU, so the scan may stop there, of a thousand GPUs perhaps
   // at the first.
   const leastNs = nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket);
   let bestNs = Number.POSITIVE_INFINITY;
-  for (let gpu = held.next(model, 0); gpu >= 0 && bestNs > leastNs; gpu = held.next(model, gpu + 1)) {
+  for (let gpu = held.next(model, 0); gpu >= 0 && bestNs > leastNs; gpu = held.next(model, gpu + 1))
     bestNs = Math.min(bestNs, exec[gpu].availableNs(nowNs) + cluster.execNsAt(gpu, model, 0, bucket));
+  return bestNs;
+}
+
+/** Earliest end of a LOAD and an INFER. */
+function coldEndNs(cluster: Cluster, model: number, nowNs: number, bucket: number): number {
+  const { up, weights } = cluster;
+  const leastNs = nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) + cluster.loadNs(model);
+  let bestNs = Number.POSITIVE_INFINITY;
+  for (let gpu = up.next(0); gpu >= 0 && bestNs > leastNs; gpu = up.next(gpu + 1)) {
+    if (!cluster.suits(gpu, model)) continue;
+    const loadedNs = weights[gpu].availableNs(nowNs) + cluster.loadNsOn(gpu, model);
+    bestNs = Math.min(bestNs, loadedNs + cluster.execNsAt(gpu, model, 0, bucket));
   }
-  if (bestNs === Number.POSITIVE_INFINITY) {
-    const leastLoadedNs = leastNs + cluster.loadNs(model);
-    const { up } = cluster;
-    for (let gpu = up.next(0); gpu >= 0 && bestNs > leastLoadedNs; gpu = up.next(gpu + 1)) {
-      if (!cluster.suits(gpu, model)) continue;
-      const loadedNs = weights[gpu].availableNs(nowNs) + cluster.loadNsOn(gpu, model);
-      bestNs = Math.min(bestNs, loadedNs + cluster.execNsAt(gpu, model, 0, bucket));
-    }
-  }
-  return bestNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, held.count(model));
+  return bestNs;
 }
 
 /** Time that one GPU needs for the full batches among `queued` requests; the rest may share the new one's. */
