@@ -185,8 +185,8 @@ export class Controller {
   }
 
   /**
-   * Adds empty model slots, up to this number, as soon as no action runs: until then none is sent. The policy starts
-   * anew. The port's `grew` reports it. Throws `E_CONFIG_VALUE` for more than fit.
+   * Adds empty model slots, up to this number, as soon as no action runs: until then none is sent. The policy is
+   * created again. The port's `grew` reports it. Throws `E_CONFIG_VALUE` for more than fit.
    */
   grow(slots: number): void {
     this.cluster.checkSlots(slots);
