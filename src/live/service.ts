@@ -59,6 +59,8 @@ export interface InferenceService {
   infer(request: InferenceRequest): void;
   /** Puts a model into service. Rejects with a `ServiceError`. */
   load(name: string): Promise<void>;
+  /** Reports a request for a model that is loading: it goes before others that were not requested. Never rejects. */
+  wants(name: string): Promise<void>;
   /** Takes all versions of a model out of service. Rejects with a `ServiceError`. */
   unload(name: string): Promise<void>;
   /** Resolves when it has the workers that another controller leaves to it, or after a while. Never rejects. */
@@ -76,7 +78,10 @@ export interface WatchedService extends InferenceService {
 }
 
 /** Service of a controller: its models come and go by index, not by name. */
-export type SchedulingService = Omit<WatchedService, 'load' | 'unload' | 'look' | 'statistics' | 'takeOver'>;
+export type SchedulingService = Omit<
+  WatchedService,
+  'load' | 'wants' | 'unload' | 'look' | 'statistics' | 'takeOver'
+>;
 
 /** Reason why a service did not fulfil a client's request; the message is for the client, one complete line. */
 export class ServiceError extends Error {

@@ -81,6 +81,8 @@ export class ModelService implements WatchedService {
   private readonly turns = new Turns();
   private readonly watchers = new Set<() => void>();
   private readonly timers: Timer[] = [];
+  /** Models that were requested while they were loading, until the start is over. */
+  private readonly wanted = new Set<string>();
   private isStarting = true;
   private isClosed = false;
   /** Look at the disk requested by clients; null: none in progress. */
@@ -144,6 +146,7 @@ export class ModelService implements WatchedService {
       if (isStrict || (control !== 'poll' && this.isComplete)) throw error;
     });
     this.isStarting = false;
+    this.wanted.clear();
     this.replace();
     if (control === 'poll') this.every(pollNs, () => this.poll());
     if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, this.idleLook());
@@ -172,6 +175,10 @@ export class ModelService implements WatchedService {
   async load(name: string): Promise<void> {
     this.checkControl();
     await this.bringIn(name, true);
+  }
+
+  async wants(name: string): Promise<void> {
+    if (this.isStarting) this.wanted.add(name);
   }
 
   /** Resolves when its memory is free. */
@@ -334,11 +341,18 @@ export class ModelService implements WatchedService {
     if (!isAny && inOrder.length > 0) throw noneServed(inOrder);
   }
 
-  /** Works on several models at a time, in this order. */
+  /** Works on several models at a time: those that were requested first, and in this order. */
   private async atOnce(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
-    let next = 0;
+    const rest = new Set(names);
+    const next = () => {
+      for (const name of this.wanted) if (rest.has(name)) return name;
+      return rest.values().next().value;
+    };
     const turn = async () => {
-      while (next < names.length && !this.isClosed) await work(names[next++]);
+      for (let name = next(); name !== undefined && !this.isClosed; name = next()) {
+        rest.delete(name);
+        await work(name);
+      }
     };
     await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, names.length) }, turn));
   }

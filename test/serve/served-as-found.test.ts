@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import type { ModelReference } from '../../src/live/messages.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
@@ -54,4 +55,25 @@ it('a start with many models that are served already asks for them once, and tel
   expect(changes).toBe(1);
   expect(service.state.notReady).toBeNull();
   expect(service.state.entries.map(({ state }) => state)).toEqual(host.state.entries.map(() => 'ready'));
+});
+
+it('a start prepares models that are requested meanwhile before others', async () => {
+  const models = smallModels(100, 1);
+  const host = new Started(models);
+  const order: string[] = [];
+  const add = async ({ name }: ModelReference) => {
+    if (order.push(name) === 1) await service.wants('model90');
+    await new Promise((resolve) => setImmediate(resolve));
+    const model = models.find(({ spec }) => spec.name === name)!;
+    return { index: models.indexOf(model), model };
+  };
+  const log = { info: () => {}, warn: () => {} };
+  const service = new ModelService(ALL_MODELS, log, new ModelLabels(), host.nowNs);
+  const empty = { ...host, state: { notReady: null, entries: [] } };
+  const started = { ...empty, list: (name: string | null) => host.list(name), addModel: add };
+  service.attach(started, started, { read: () => [], listed: () => {} });
+  await service.start();
+  service.close();
+  expect(order).toHaveLength(100);
+  expect(order.slice(0, 18)).toContain('model90');
 });

@@ -61,6 +61,8 @@ interface CatalogSettings extends Pick<Limits, 'maxBatch' | 'maxBodyBytes'> {
 /** Metadata of the server and its models in the protocol's terms, for either transport. */
 export class Catalog {
   private indexed: ServiceState | null = null;
+  /** Models that are loading and were requested since then. */
+  private readonly wanted = new Set<string>();
   private entries: ReadonlyMap<string, readonly ModelEntry[]> = new Map();
 
   constructor(
@@ -106,8 +108,10 @@ export class Catalog {
     const { notReady, takesRequests = false } = this.service.state;
     if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(name, reason);
     if (notReady !== null && !takesRequests) this.checkServerReady();
-    if (state === 'loading' || model === null)
+    if (state === 'loading' || model === null) {
+      this.want(name);
       throw new ApiError('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
+    }
     return model;
   }
 
@@ -202,6 +206,13 @@ export class Catalog {
     await this.service.unload(name);
   }
 
+  /** Passes on, once per state of the service, that a model that is loading was requested. */
+  private want(name: string): void {
+    if (this.wanted.has(name)) return;
+    this.wanted.add(name);
+    void this.service.wants(name);
+  }
+
   private known({ name, state, reason, model }: ModelEntry): ServedModel {
     if (model !== null) return model;
     if (state === 'loading')
@@ -227,6 +238,7 @@ export class Catalog {
       else versions.push(entry);
     }
     this.indexed = state;
+    this.wanted.clear();
     this.entries = entries;
     return entries;
   }

@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { hasFreeSizes, type ModelSignature } from '../model.js';
 import { callRuntime } from '../ort/runtime-call.js';
 import { type ModelMetadata, readSignature, type SignatureSettings } from '../ort/signature.js';
+import { modelDigest } from './digest.js';
 import { readLabels } from './labels.js';
 import { locate } from './locate.js';
 import type { Sample } from './measure/sample-inputs.js';
@@ -164,8 +165,16 @@ function placeOf(onnxPath: string): ModelPlace | null {
   return null;
 }
 
+/** What onnxruntime said of models, by digest, up to a limit. */
+const described = new Map<string, ModelMetadata>();
+const MOST_DESCRIBED = 1000;
+
 async function signatureOf(onnxPath: string, settings: SignatureSettings): Promise<ModelSignature> {
-  return readSignature(await callRuntime<ModelMetadata>('describe', onnxPath), onnxPath, settings);
+  const digest = modelDigest(onnxPath);
+  const metadata = described.get(digest) ?? (await callRuntime<ModelMetadata>('describe', onnxPath));
+  if (described.size >= MOST_DESCRIBED) described.clear();
+  described.set(digest, metadata);
+  return readSignature(metadata, onnxPath, settings);
 }
 
 function batchSizesOf(

@@ -408,10 +408,10 @@ class LoadRanking {
     this.most = most;
     this.length = 0;
     for (let model = 0; model < cluster.models.length; model++) {
-      if (cluster.isEverywhere(model)) continue;
+      if (cluster.held.count(model) === cluster.up.count) continue;
       const perTime = this.copyWorth.toLoad(model, nowNs) / cluster.loadNs(model);
-      if (perTime > 0 && (this.length < most || perTime > this.perTime[most - 1]))
-        this.insert(model, perTime);
+      const isBetter = perTime > 0 && (this.length < most || perTime > this.perTime[most - 1]);
+      if (isBetter && !cluster.isEverywhere(model)) this.insert(model, perTime);
     }
   }
 

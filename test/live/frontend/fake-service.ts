@@ -39,6 +39,8 @@ export class FakeService implements WatchedService {
     this.served.setNotReady(STANDS_BY, true);
   }
 
+  async wants(): Promise<void> {}
+
   async takeOver(): Promise<void> {
     this.takeovers++;
     this.served.setNotReady(null);

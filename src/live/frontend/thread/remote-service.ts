@@ -47,7 +47,7 @@ type PackedAnswer = Omit<InferenceAnswer, 'outputs'> & {
 };
 
 /** Calls of a frontend to the service other than inference. */
-type ServiceMethod = 'load' | 'unload' | 'takeOver' | 'look' | 'statistics';
+type ServiceMethod = 'load' | 'wants' | 'unload' | 'takeOver' | 'look' | 'statistics';
 
 /** From a frontend to the service. */
 type ToService =
@@ -175,6 +175,10 @@ export class RemoteService implements InferenceService, RequestKeeper {
 
   async load(name: string): Promise<void> {
     await this.call('load', name);
+  }
+
+  async wants(name: string): Promise<void> {
+    await this.call('wants', name);
   }
 
   async unload(name: string): Promise<void> {
