@@ -80,6 +80,8 @@ export interface ModelReference {
   readonly version: string;
   /** Digest of its files and settings; empty: any. */
   readonly digest: string;
+  /** Settings in place of those of its `config.pbtxt`, as JSON. */
+  readonly config?: string | undefined;
 }
 
 /** A change of the model at an index since the worker's start; null: none. */

@@ -1,5 +1,6 @@
 import type { ModelSpec } from '../core/model.js';
 import { fromHalf, toHalf } from './half.js';
+import type { ModelReference } from './messages.js';
 import type { ModelList } from './model-list.js';
 
 /** Element types of tensors, by their names in the Open Inference Protocol. */
@@ -179,13 +180,13 @@ export interface ServedModel {
 
 /** Source of models that a controller requests from a running worker. */
 export interface ModelSource {
-  /** Available models, or one of them with digests of its files. Rejects if unknown. */
-  list(name: string | null): Promise<ModelList>;
+  /** Available models, or one of them with digests of its files and settings. Rejects if unknown. */
+  list(name: string | null, config?: string): Promise<ModelList>;
   /**
    * Opens the version, ready to run; null: there is no model of that name. Rejects with the reason, for people: the version
    * is missing, or its files differ.
    */
-  open(name: string, version: string, digest: string): Promise<WorkerModel | null>;
+  open(reference: ModelReference): Promise<WorkerModel | null>;
   /** Resolves when no call is in progress. */
   close(): Promise<void>;
 }

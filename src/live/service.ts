@@ -57,8 +57,8 @@ export interface InferenceService {
   nowNs(): number;
   /** Submits one request. `done` is called once, later, never from within this call. */
   infer(request: InferenceRequest): void;
-  /** Puts a model into service. Rejects with a `ServiceError`. */
-  load(name: string): Promise<void>;
+  /** Puts a model into service; `config`: JSON in place of its `config.pbtxt`. Rejects with a `ServiceError`. */
+  load(name: string, config?: string): Promise<void>;
   /** Reports a request for a model that is loading: it goes before others that were not requested. Never rejects. */
   wants(name: string): Promise<void>;
   /** Takes all versions of a model out of service. Rejects with a `ServiceError`. */

@@ -17,7 +17,7 @@ export function clusterModels(controller: LiveController, fleet: Fleet): ModelHo
     },
     untilUp: () => fleet.untilUp(),
     takeOver: () => fleet.takeOver(),
-    list: async (name) => mergeModelLists(await fleet.models.list(name)),
+    list: async (name, config) => mergeModelLists(await fleet.models.list(name, config)),
     addModel: async (reference) => {
       const index = await controller.addModel(reference);
       const model = controller.modelAt(index);

@@ -57,7 +57,7 @@ export interface ModelHost {
   /** Asks for workers that another controller leaves to this one. */
   takeOver(): void;
   /** Models that its workers could run, or one of them. Rejects if unknown. */
-  list(name: string | null): Promise<ModelList>;
+  list(name: string | null, config?: string): Promise<ModelList>;
   /** Resolves with the model and its index once every worker with a model of that name has it. Rejects with a coded error. */
   addModel(reference: ModelReference): Promise<{ readonly index: number; readonly model: ServedModel }>;
   /** Has these workers prepare the model if they did not have it before. */

@@ -81,6 +81,8 @@ export class ModelService implements WatchedService {
   private readonly turns = new Turns();
   private readonly watchers = new Set<() => void>();
   private readonly timers: Timer[] = [];
+  /** By model: configuration that a client gave in place of that on disk, as JSON. */
+  private readonly configs = new Map<string, string>();
   /** Models that were requested while they were loading, until the start is over. */
   private readonly wanted = new Set<string>();
   private isStarting = true;
@@ -172,9 +174,9 @@ export class ModelService implements WatchedService {
   }
 
   /** The previous version stays if that fails. */
-  async load(name: string): Promise<void> {
+  async load(name: string, config?: string): Promise<void> {
     this.checkControl();
-    await this.bringIn(name, true);
+    await this.bringIn(name, true, { config });
   }
 
   async wants(name: string): Promise<void> {
@@ -188,6 +190,7 @@ export class ModelService implements WatchedService {
     await this.turns.take(name, async () => {
       const rows = table.versions(name);
       if (rows.length === 0) throw unknown(name, this.there.host.away);
+      this.configs.delete(name);
       await Promise.all(
         rows.map(async (row) => {
           if (row.handle >= 0) {
@@ -400,21 +403,34 @@ export class ModelService implements WatchedService {
   }
 
   /** Deploys the model in its current version on the workers' disks. Rejects with a `ServiceError`. */
-  private bringIn(name: string, isAsked: boolean): Promise<void> {
+  private bringIn(
+    name: string,
+    isAsked: boolean,
+    given?: { readonly config: string | undefined },
+  ): Promise<void> {
     return this.turns.take(name, async () => {
       const before = this.table.versions(name);
+      const config = this.configs.get(name);
+      if (given !== undefined) this.configure(name, given.config);
       const [problem] = await this.bring(name, { mayMeasure: true, isAsked });
       if (problem === undefined) return;
+      this.configure(name, config);
       const rest = whatIsServed(before, this.table.versions(name));
       const why = `model ${JSON.stringify(name)} cannot be loaded: ${this.reasonOf(problem)}${rest}`;
       throw new ServiceError('failed', why);
     });
   }
 
+  /** Sets the configuration that a client gave in place of that on disk; undefined: none. */
+  private configure(name: string, config: string | undefined): void {
+    if (config === undefined) this.configs.delete(name);
+    else this.configs.set(name, config);
+  }
+
   /** Makes the served versions of a model match the workers'. Resolves with the failures. */
   private async bring(name: string, how: Bringing): Promise<EscapementError[]> {
     const { table } = this;
-    const list = await this.there.host.list(name).catch(coded);
+    const list = await this.there.host.list(name, this.configs.get(name)).catch(coded);
     if (list instanceof EscapementError) return [list];
     const { versions, problems, notes } = list;
     if (versions.length === 0 && problems.length === 0) throw this.nothing(name);
@@ -472,7 +488,7 @@ export class ModelService implements WatchedService {
       table.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
     }
     if (isLater) return false;
-    const { index, model } = await host.addModel({ name, version, digest });
+    const { index, model } = await host.addModel({ name, version, digest, config: this.configs.get(name) });
     const handle = handles.issue(model, index);
     table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
     this.events.info({ model: name, version }, 'model is ready');
@@ -616,7 +632,9 @@ export class ModelService implements WatchedService {
       const now = this.table.get(name, version);
       if (now?.handle !== handle) return;
       try {
-        const { index } = await host.addModel({ name, version, digest: now.digest ?? '' });
+        const { index } = await host.addModel({
+          ...{ name, version, digest: now.digest ?? '', config: this.configs.get(name) },
+        });
         handles.awake(handle, index);
         const { pauseMs: _, ...rested } = now;
         this.table.put(rested);

@@ -44,7 +44,7 @@ export interface PreparedModel extends WorkerModel {
 
 /**
  * Prepares a model for running: optimizes it for the device, and finds its profile there. Without a matching profile it
- * is measured, and the profile is kept. `say` receives lines for the operator. Blocks this thread at times. Throws
+ * is measured, and the profile is kept. `config`: settings in place of its `config.pbtxt`. `say` receives lines for the operator. Blocks this thread at times. Throws
  * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
  */
 export async function prepareModel(
@@ -52,11 +52,12 @@ export async function prepareModel(
   modelDir: string,
   options: PrepareOptions,
   say: (what: string) => void,
+  config?: string,
 ): Promise<PreparedModel> {
   const { device, pageBytes, cacheDir } = options;
   // Taken before reading: later changes must count as changes.
-  const digest = versionDigest(onnxPath, modelDir);
-  const model = await readModelFile(onnxPath);
+  const digest = versionDigest(onnxPath, modelDir, config);
+  const model = await readModelFile(onnxPath, config);
   const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);
   if (made === 'damaged') say(`${ortPath} was damaged, so it was made again`);
   const profile = await profileOf(model, options, say);
@@ -70,18 +71,22 @@ export async function prepareModel(
 }
 
 /** Digest of the model, its weights and its settings files, by which every worker identifies a version. */
-export function versionDigest(onnxPath: string, modelDir: string): string {
-  const settings = settingsFiles(modelDir, basename(modelDir))
+export function versionDigest(onnxPath: string, modelDir: string, config?: string): string {
+  const settings = settingsFiles(modelDir, basename(modelDir), config)
     .map((path) => fileDigest(path) ?? '')
     .join();
   return createHash('sha256')
-    .update(JSON.stringify([modelDigest(onnxPath), settings]))
+    .update(JSON.stringify([modelDigest(onnxPath), settings, config]))
     .digest('hex');
 }
 
 /** True if a model has a matching profile. Throws like `prepareModel`. */
-export async function isMeasured(onnxPath: string, { device, cacheDir }: PrepareOptions): Promise<boolean> {
-  const { profile } = await findProfile(await readModelFile(onnxPath), device, cacheDir);
+export async function isMeasured(
+  onnxPath: string,
+  { device, cacheDir }: PrepareOptions,
+  config?: string,
+): Promise<boolean> {
+  const { profile } = await findProfile(await readModelFile(onnxPath, config), device, cacheDir);
   return profile !== null;
 }
 

@@ -28,11 +28,16 @@ interface PrepareTask extends Repository {
   readonly kind: 'prepare';
   readonly name: string;
   readonly version: string;
+  readonly config: string | undefined;
 }
 
 /** Requests: to list a repository, or one model of it and its files; to prepare a version. Null: end with all work. */
 export type PreparerTask =
-  | (Repository & { readonly kind: 'list'; readonly name: string | null })
+  | (Repository & {
+      readonly kind: 'list';
+      readonly name: string | null;
+      readonly config: string | undefined;
+    })
   | PrepareTask;
 
 /** Replies. A task is over with `done` or `failed`. */
@@ -73,7 +78,7 @@ caller.on('message', async (task: PreparerTask | null) => {
 });
 
 function resultOf(task: PreparerTask): Promise<PlainList | PreparedModel | null> {
-  return task.kind === 'prepare' ? prepared(task) : listed(task, task.name);
+  return task.kind === 'prepare' ? prepared(task) : listed(task, task.name, task.config);
 }
 
 async function prepared({
@@ -82,20 +87,27 @@ async function prepared({
   options,
   name,
   version,
+  config,
 }: PrepareTask): Promise<PreparedModel | null> {
   const dir = repositoryWith(dirs, name);
   const onnxPath = findVersion(dir, name, version, precision);
   if (onnxPath === null) return null;
   const say = (what: string) => reply({ kind: 'say', what });
   const modelDir = join(dir, name);
-  const model = await unlessStopped(onnxPath, modelDir, () => prepareModel(onnxPath, modelDir, options, say));
+  const model = await unlessStopped(onnxPath, modelDir, () =>
+    prepareModel(onnxPath, modelDir, options, say, config),
+  );
   remember(model.digest);
   return model;
 }
 
-async function listed({ dirs, precision, options }: Repository, named: string | null): Promise<PlainList> {
+async function listed(
+  { dirs, precision, options }: Repository,
+  named: string | null,
+  config: string | undefined,
+): Promise<PlainList> {
   const dir = named === null ? '' : repositoryWith(dirs, named);
-  const scan = named === null ? scanRepositories(dirs, precision) : scanNamed(dir, named, precision);
+  const scan = named === null ? scanRepositories(dirs, precision) : scanNamed(dir, named, precision, config);
   const { skipped, notes } = scan;
   const problems = scan.problems.map((one) => ({ ...one, error: plain(one.error) }));
   if (named === null) {
@@ -103,7 +115,7 @@ async function listed({ dirs, precision, options }: Repository, named: string | 
     return { versions, problems, skipped, notes };
   }
   const { good, bad } = await readVersions(scan, ({ onnxPath }) =>
-    unlessStopped(onnxPath, join(dir, named), () => seen(onnxPath, join(dir, named), options)),
+    unlessStopped(onnxPath, join(dir, named), () => seen(onnxPath, join(dir, named), options, config)),
   );
   for (const { found, error } of bad)
     problems.push({ name: named, version: found.version, error: plain(error) });
@@ -116,10 +128,10 @@ async function listed({ dirs, precision, options }: Repository, named: string | 
   return { versions, problems, skipped, notes };
 }
 
-async function seen(onnxPath: string, modelDir: string, options: PrepareOptions) {
-  const digest = versionDigest(onnxPath, modelDir);
+async function seen(onnxPath: string, modelDir: string, options: PrepareOptions, config?: string) {
+  const digest = versionDigest(onnxPath, modelDir, config);
   // Skips reading, which takes long, for the served models that are looked at most often.
-  if (!measured.has(digest) && (await isMeasured(onnxPath, options))) remember(digest);
+  if (!measured.has(digest) && (await isMeasured(onnxPath, options, config))) remember(digest);
   return { digest, isMeasured: measured.has(digest) };
 }
 

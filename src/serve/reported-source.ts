@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import type { ModelReference } from '../live/messages.js';
 import type { ModelSource, WorkerModel } from '../live/model.js';
 import type { ModelList } from '../live/model-list.js';
 import { clientReason } from './client-reason.js';
@@ -12,8 +13,10 @@ export class ReportedSource implements ModelSource {
     private readonly say: (what: string) => void,
   ) {}
 
-  async list(name: string | null): Promise<ModelList> {
-    const list = await this.source.list(name).catch((error: Error) => this.fail('the repository', error));
+  async list(name: string | null, config?: string): Promise<ModelList> {
+    const list = await this.source
+      .list(name, config)
+      .catch((error: Error) => this.fail('the repository', error));
     const problems = list.problems.map((one) => {
       const error = new EscapementError(one.error.code, clientReason(one.error, this.dirs));
       return { ...one, error };
@@ -21,9 +24,9 @@ export class ReportedSource implements ModelSource {
     return { ...list, problems };
   }
 
-  open(name: string, version: string, digest: string): Promise<WorkerModel | null> {
-    const model = `model ${JSON.stringify(name)}, version ${version},`;
-    return this.source.open(name, version, digest).catch((error: Error) => this.fail(model, error));
+  open(reference: ModelReference): Promise<WorkerModel | null> {
+    const model = `model ${JSON.stringify(reference.name)}, version ${reference.version},`;
+    return this.source.open(reference).catch((error: Error) => this.fail(model, error));
   }
 
   close(): Promise<void> {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../base/compiled.js';
 import { EscapementError } from '../base/errors.js';
+import type { ModelReference } from '../live/messages.js';
 import type { ModelSource, WorkerModel } from '../live/model.js';
 import type { ModelList } from '../live/model-list.js';
 import { problemError } from '../live/ort/runtime-problem.js';
@@ -28,7 +29,10 @@ const IDLE_CPU_US = 20_000;
  */
 export class RepositorySource implements ModelSource {
   /** Latest result of opening each version, most recent at the end. */
-  private readonly opened = new Map<string, { readonly model: PreparedModel; readonly file: string }>();
+  private readonly opened = new Map<
+    string,
+    { readonly model: PreparedModel; readonly file: string; readonly config: string | undefined }
+  >();
   private readonly preparers: readonly Preparer[];
   private readonly idleLooks: NodeJS.Timeout;
   private cpu = process.cpuUsage();
@@ -44,16 +48,16 @@ export class RepositorySource implements ModelSource {
     this.idleLooks = setInterval(() => this.idleLook(), IDLE_LOOK_MS).unref();
   }
 
-  async list(name: string | null): Promise<ModelList> {
-    const list = (await this.call({ ...this.repository, kind: 'list', name })) as PlainList;
+  async list(name: string | null, config?: string): Promise<ModelList> {
+    const list = (await this.call({ ...this.repository, kind: 'list', name, config })) as PlainList;
     return { ...list, problems: list.problems.map((one) => ({ ...one, error: problemError(one.error) })) };
   }
 
-  async open(name: string, version: string, digest: string): Promise<WorkerModel | null> {
+  async open({ name, version, digest, config }: ModelReference): Promise<WorkerModel | null> {
     const before = this.opened.get(JSON.stringify([name, version]));
     // A model's files may change while it is unloaded and change back.
     if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
-    const model = await this.prepare(name, version, this.repository);
+    const model = await this.prepare(name, version, config, this.repository);
     if (model !== null && digest !== '' && digest !== model.digest) {
       throw new Error('its files have changed since they were looked at: load it');
     }
@@ -69,6 +73,7 @@ export class RepositorySource implements ModelSource {
   private async prepare(
     name: string,
     version: string,
+    config: string | undefined,
     repository: Repository,
   ): Promise<PreparedModel | null> {
     const key = JSON.stringify([name, version]);
@@ -77,10 +82,11 @@ export class RepositorySource implements ModelSource {
       kind: 'prepare',
       name,
       version,
+      config,
     })) as PreparedModel | null;
     this.opened.delete(key);
     if (model === null) return null;
-    this.opened.set(key, { model, file: fileKey(model) });
+    this.opened.set(key, { model, file: fileKey(model), config });
     if (this.opened.size > MOST_OPENED) this.opened.delete(this.opened.keys().next().value as string);
     return model;
   }
@@ -101,7 +107,7 @@ export class RepositorySource implements ModelSource {
     const full = { ...this.repository, options: { ...options, measure: 'full' as const } };
     const { spec, version } = found.model;
     // A model that cannot be measured now is prepared again when it is loaded.
-    this.prepare(spec.name, version, full).catch(() =>
+    this.prepare(spec.name, version, found.config, full).catch(() =>
       this.opened.delete(JSON.stringify([spec.name, version])),
     );
   }

@@ -1,4 +1,5 @@
 import { type Profile, profileModel } from '../config/profile.js';
+import type { ModelReference } from '../live/messages.js';
 import type { ModelSource, WorkerModel } from '../live/model.js';
 import type { ModelList } from '../live/model-list.js';
 import { scaledSpec } from './simulated-models.js';
@@ -20,12 +21,13 @@ export class SimulatedSource implements ModelSource {
     private readonly times: SimulatedTimes,
   ) {}
 
-  list(name: string | null): Promise<ModelList> {
-    return this.repository.list(name);
+  list(name: string | null, config?: string): Promise<ModelList> {
+    return this.repository.list(name, config);
   }
 
-  async open(name: string, version: string, digest: string): Promise<WorkerModel | null> {
-    const model = await this.repository.open(name, version, digest);
+  async open(reference: ModelReference): Promise<WorkerModel | null> {
+    const { name } = reference;
+    const model = await this.repository.open(reference);
     if (model === null) return null;
     const { profiles, timeScale, pageBytes } = this.times;
     const profile = profiles.length === 1 ? profiles[0] : profiles.find((each) => each.name === name);

@@ -40,16 +40,16 @@ class FakeHost implements ModelHost, SchedulingService {
 
   takeOver(): void {}
 
-  list(name: string | null): Promise<ModelList> {
-    return this.source.list(name);
+  list(name: string | null, config?: string): Promise<ModelList> {
+    return this.source.list(name, config);
   }
 
-  async addModel({ name, version, digest }: ModelReference) {
+  async addModel(reference: ModelReference) {
     if (this.failures > 0) {
       this.failures--;
       throw new Error(`worker local: ${this.dir}/m/1/x.ort: cannot be read`);
     }
-    const model = await this.source.open(name, version, digest);
+    const model = await this.source.open(reference);
     if (model === null) throw new Error('no worker has it');
     this.adds++;
     const empty = this.slots.indexOf(null);
@@ -680,4 +680,25 @@ describe('model control', () => {
     writeIn(dir, 'a/classes.txt', 'cat\nfox\n');
     await until(() => JSON.stringify(labels()) === '[[["cat","fox"]]]');
   });
+});
+
+it('loads a model with a configuration of the client, until it is loaded without', async () => {
+  const dir = tempDir();
+  put(dir, 'm', 1, 2);
+  put(dir, 'm', 2, 3);
+  const { service } = open(dir, { control: 'explicit' });
+  await service.start();
+  const ready = () =>
+    service.state.entries.flatMap(({ state, version }) => (state === 'ready' ? version : []));
+  const all = '{"version_policy": {"all": {}}, "backend": "onnxruntime", "instance_group": []}';
+  await service.load('m', all);
+  expect(ready()).toEqual(['1', '2']);
+  await expect(service.load('m', '{"instance_group": [{"count": 2}]}')).rejects.toThrow(
+    'instance_group: has no counterpart here: leave it out',
+  );
+  await expect(service.load('m', '[]')).rejects.toThrow('config: must be a JSON object, as a text');
+  await expect(service.load('m', '{"max_batch_size": 4}')).rejects.toThrow('takes no batches');
+  expect(ready()).toEqual(['1', '2']);
+  await service.load('m');
+  expect(ready()).toEqual(['2']);
 });

@@ -40,9 +40,9 @@ export class FleetModels {
   }
 
   /** Models that each worker could have, or one of them. Rejects if none can answer, with `NoWorker` if none is up. */
-  async list(name: string | null): Promise<readonly WorkerModelList[]> {
+  async list(name: string | null, config?: string): Promise<readonly WorkerModelList[]> {
     const workers = this.workers();
-    const lists = await Promise.allSettled(workers.map(({ link }) => link.listModels(name)));
+    const lists = await Promise.allSettled(workers.map(({ link }) => link.listModels(name, config)));
     const known = lists.flatMap((list, i) =>
       list.status === 'fulfilled' ? { ...list.value, worker: workers[i].link.name } : [],
     );
@@ -254,7 +254,7 @@ function referenceOf(
   { spec, version, digest }: ServedModel,
   asked: Partial<ModelReference> = {},
 ): ModelReference {
-  return { name: spec.name, version, digest: digest ?? asked.digest ?? '' };
+  return { name: spec.name, version, digest: digest ?? asked.digest ?? '', config: asked.config };
 }
 
 function same(a: ModelReference | undefined, b: ModelReference | undefined): boolean {

@@ -258,7 +258,7 @@ async function repositoryIndex(exchange: HttpExchange): Promise<object> {
 
 async function load(exchange: HttpExchange, name: string): Promise<void> {
   const given = await member(exchange, 'parameters', '{"parameters":{}}');
-  await exchange.site.catalog.load(name, Object.keys(optionalObject(given, 'parameters')));
+  await exchange.site.catalog.load(name, optionalObject(given, 'parameters'));
   exchange.sendNothing(200, []);
 }
 

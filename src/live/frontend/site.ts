@@ -12,6 +12,7 @@ import {
 import { tokensMatch } from '../wire/credentials.js';
 import { ApiError, ApiErrorCounts, asApiError, serverNotReady, shown } from './api-error.js';
 import type { FrontendEvents, FrontendSettings, TenantHeader } from './frontend.js';
+import type { Json } from './json.js';
 import { type Account, Budget, type Limits, mostAnswerBytes } from './limits.js';
 
 /** State shared by all requests of one frontend. */
@@ -193,10 +194,12 @@ export class Catalog {
       .filter(({ state }) => !onlyReady || state === 'READY');
   }
 
-  /** Puts a model into service. `parameters`: names that the client gave. Rejects with an `ApiError`. */
-  async load(name: string, parameters: readonly string[]): Promise<void> {
-    refuseParameters(parameters);
-    await this.service.load(name);
+  /** Puts a model into service. `parameters`: what the client gave. Rejects with an `ApiError`. */
+  async load(name: string, { config = null, ...foreign }: Json): Promise<void> {
+    refuseParameters(Object.keys(foreign));
+    if (config !== null && typeof config !== 'string')
+      throw new ApiError('invalid', `parameter config: expected a text with JSON, got ${shown(config)}`);
+    await this.service.load(name, config ?? undefined);
   }
 
   /** Takes a model out of service. `parameters`: names that the client gave. Rejects with an `ApiError`. */
@@ -256,7 +259,7 @@ function refuseParameters([foreign]: readonly string[]): void {
   if (foreign === undefined) return;
   throw new ApiError(
     'invalid',
-    `parameter ${shown(foreign)} is not supported; change the model's settings on disk`,
+    `parameter ${shown(foreign)} is not supported; change the model's files on disk`,
   );
 }
 

@@ -50,6 +50,51 @@ export function readConfigPbtxt(path: string, modelName: string): PbtxtSettings 
   return { path, ...new PbtxtReader(fields, modelName, fail).read() };
 }
 
+/**
+ * Reads the same configuration as JSON, as a client sends it to replace that of a model's folder. Throws `E_CONFIG_VALUE`,
+ * also for a field without a counterpart.
+ */
+export function readConfigJson(text: string, modelName: string): PbtxtSettings {
+  const fail = (what: string, _line: number, key = 'config') =>
+    new EscapementError('E_CONFIG_VALUE', what, { key });
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {}
+  if (!isObject(value)) throw fail('must be a JSON object, as a text', 1);
+  const found = new PbtxtReader(fieldsOf(value), modelName, fail).read();
+  const [foreign = found.settings.modelFile && 'default_model_filename'] = found.unused;
+  if (foreign !== undefined) throw fail('has no counterpart here: leave it out', 1, foreign);
+  return { path: 'config', ...found };
+}
+
+function fieldsOf(object: object): TextField[] {
+  return Object.entries(object).flatMap(([name, given]) =>
+    (Array.isArray(given) ? given : isEmpty(name, given) ? [] : [given]).map((one): TextField => {
+      return { name, line: 1, value: protoValue(name, one) };
+    }),
+  );
+}
+
+function protoValue(name: string, given: unknown): TextField['value'] {
+  if (isObject(given)) return { kind: 'message', fields: fieldsOf(given) };
+  if (typeof given === 'number')
+    return { kind: Number.isInteger(given) ? 'integer' : 'float', number: given };
+  const isName = typeof given !== 'string' || name === 'data_type';
+  return { kind: isName ? 'name' : 'string', text: String(given) };
+}
+
+/** True for what servers write for a field that is not set. */
+function isEmpty(name: string, given: unknown): boolean {
+  if (isObject(given))
+    return Object.keys(given).length === 0 && name !== 'all' && name !== 'dynamic_batching';
+  return given === null || given === '' || given === false || (given === 0 && name !== 'max_batch_size');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const LARGEST_DEFAULT = Math.max(...DEFAULT_BATCH_SIZES);
 
 type Fail = (what: string, line: number, key?: string) => EscapementError;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { FREE, type ModelSignature, type TensorSignature } from '../model.js';
-import { type PbtxtSettings, readConfigPbtxt } from './config-pbtxt.js';
+import { type PbtxtSettings, readConfigJson, readConfigPbtxt } from './config-pbtxt.js';
 import { isWithinFolder } from './labels.js';
 import { sampleFiles } from './samples.js';
 import { type ModelSettings, readSettings } from './settings.js';
@@ -21,11 +21,19 @@ export const NO_FOLDER: ModelFolderSettings = { settings: { dimensions: {}, labe
 export const SETTINGS_FILES: readonly string[] = ['config.yaml', 'config.pbtxt'];
 
 /**
- * Reads the settings in a model's folder: `config.yaml` and, for what that leaves open, `config.pbtxt`. Throws
- * `E_CONFIG_…` with file and line.
+ * Reads the settings in a model's folder: `config.yaml` and, for what that leaves open, `config.pbtxt`; or `config`, JSON in
+ * place of the latter, and for what that leaves open `config.yaml`. Throws `E_CONFIG_…` with file and line.
  */
-export function readFolderSettings(modelDir: string, name: string): ModelFolderSettings {
+export function readFolderSettings(modelDir: string, name: string, config?: string): ModelFolderSettings {
   const own = readSettings(join(modelDir, 'config.yaml'));
+  if (config !== undefined) {
+    const pbtxt = readConfigJson(config, name);
+    const { batchSizes, batch, ...rest } = own;
+    const isSilent = pbtxt.settings.suggestedSizes === undefined;
+    const batches = isSilent ? { ...(batchSizes && { batchSizes }), ...(batch && { batch }) } : {};
+    const labels = { ...own.labels, ...pbtxt.settings.labels };
+    return { settings: { ...rest, ...batches, ...pbtxt.settings, labels }, pbtxt };
+  }
   const pbtxtPath = join(modelDir, 'config.pbtxt');
   if (!existsSync(pbtxtPath)) return { settings: own, pbtxt: null };
   const pbtxt = readConfigPbtxt(pbtxtPath, name);
@@ -42,8 +50,8 @@ export function modelFileName(modelDir: string, name: string): string | undefine
 }
 
 /** Files of a model's folder that hold its settings: while none changes, neither do the settings. */
-export function settingsFiles(modelDir: string, name: string): string[] {
-  const { settings } = readFolderSettings(modelDir, name);
+export function settingsFiles(modelDir: string, name: string, config?: string): string[] {
+  const { settings } = readFolderSettings(modelDir, name, config);
   const labels = Object.values(settings.labels).filter(isWithinFolder);
   return [...SETTINGS_FILES, ...labels, ...sampleFiles(settings.samples, settings.warmups)].map((file) =>
     join(modelDir, file),

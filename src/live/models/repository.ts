@@ -99,10 +99,11 @@ async function readAll({
 }
 
 /**
- * Reads one model by its file. In a repository its settings apply; elsewhere it has none and is named after the file.
+ * Reads one model by its file. In a repository its settings apply, `config` in place of its `config.pbtxt`; elsewhere it
+ * has none and is named after the file.
  * Throws like `readRepository`.
  */
-export async function readModelFile(onnxPath: string): Promise<RepositoryModel> {
+export async function readModelFile(onnxPath: string, config?: string): Promise<RepositoryModel> {
   const place = placeOf(onnxPath);
   const stat = statSync(onnxPath, { throwIfNoEntry: false });
   if (stat === undefined) {
@@ -113,7 +114,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
     throw problem(`no such file${how}`, onnxPath);
   }
   const modelDir = place === null ? '' : join(place.versionDir, '..');
-  const folder = place === null ? NO_FOLDER : readFolderSettings(modelDir, place.name);
+  const folder = place === null ? NO_FOLDER : readFolderSettings(modelDir, place.name, config);
   const { settings } = folder;
   const found = await locate(onnxPath, () => signatureOf(onnxPath, settings));
   if (folder.pbtxt !== null) checkDescription(found, folder.pbtxt);

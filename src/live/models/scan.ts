@@ -74,8 +74,8 @@ function inSeveral(dirs: readonly string[], name: string): EscapementError {
 }
 
 /** Scans one model of a repository. `name` may come from a client: it is no path before it was found there. */
-export function scanNamed(dir: string, name: string, precision: Precision): RepositoryScan {
-  return isThere(dir, name) ? scanModel(join(dir, name), name, precision) : NOTHING;
+export function scanNamed(dir: string, name: string, precision: Precision, config?: string): RepositoryScan {
+  return isThere(dir, name) ? scanModel(join(dir, name), name, precision, config) : NOTHING;
 }
 
 /**
@@ -96,9 +96,9 @@ function isThere(dir: string, name: string): boolean {
 }
 
 /** Scans the model in folder `dir`. Never throws. */
-export function scanModel(dir: string, name: string, precision: Precision): RepositoryScan {
+export function scanModel(dir: string, name: string, precision: Precision, config?: string): RepositoryScan {
   try {
-    return new ModelScan(dir, name, precision).scan();
+    return new ModelScan(dir, name, precision, config).scan();
   } catch (error) {
     if (error instanceof EscapementError) {
       return { ...NOTHING, problems: [{ name, version: null, error }] };
@@ -135,6 +135,7 @@ class ModelScan {
     private readonly dir: string,
     private readonly name: string,
     private readonly precision: Precision,
+    private readonly config: string | undefined,
   ) {}
 
   scan(): RepositoryScan {
@@ -161,7 +162,7 @@ class ModelScan {
       const what = 'has no version: put the model into a folder with a number, such as 1/model.onnx';
       throw problem(what, dir);
     }
-    const { settings, pbtxt } = readFolderSettings(dir, name);
+    const { settings, pbtxt } = readFolderSettings(dir, name, this.config);
     this.modelName = settings.modelFile;
     const unused = pbtxt?.unused ?? [];
     const policy: VersionPolicy = settings.versions ?? { kind: 'latest', count: 1 };

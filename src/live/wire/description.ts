@@ -88,7 +88,7 @@ function areLengths({ spec, signature: { inputs, outputs, batched, lengths } }: 
 }
 
 export const MODEL_INDEX = COUNT.max(MOST_MODELS - 1);
-export const MODEL_REFERENCE = z.object({ name: TEXT, version: TEXT, digest: TEXT });
+export const MODEL_REFERENCE = z.object({ name: TEXT, version: TEXT, digest: TEXT, config: TEXT.optional() });
 
 /** Description of a worker by itself. */
 export const DESCRIPTION = z

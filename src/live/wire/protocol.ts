@@ -67,7 +67,7 @@ const QUESTION = z.discriminatedUnion('what', [
   /** Drop what has not started, wait for what runs, restart dead executors. Answer: a `WorkerState`. */
   z.object({ what: z.literal('quiesce') }),
   /** Answer: a `WireModelList`, with digests if `name` is not null. */
-  z.object({ what: z.literal('listModels'), name: TEXT.nullable() }),
+  z.object({ what: z.literal('listModels'), name: TEXT.nullable(), config: TEXT.optional() }),
   /** Another model is to be at the index, or none. Answer: the `ServedModel` as this worker runs it, or null: none. */
   z.object({ what: z.literal('changeModel'), index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() }),
   /** Record the operators of INFERs from now on, as onnxruntime runs them. Answer: null. */

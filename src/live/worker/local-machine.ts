@@ -172,8 +172,8 @@ export class LocalMachine implements Machine {
     return changes.length === 0 ? { present } : { present, changes };
   }
 
-  listModels(name: string | null): Promise<ModelList> {
-    return this.source.list(name);
+  listModels(name: string | null, config?: string): Promise<ModelList> {
+    return this.source.list(name, config);
   }
 
   addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {
@@ -312,7 +312,7 @@ export class StartedModels implements ModelSource {
     return { ...NO_MODELS, versions };
   }
 
-  async open(name: string, version: string): Promise<WorkerModel | null> {
+  async open({ name, version }: ModelReference): Promise<WorkerModel | null> {
     return this.models.find((each) => each.spec.name === name && each.version === version) ?? null;
   }
 

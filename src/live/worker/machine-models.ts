@@ -26,16 +26,16 @@ export class MachineModels {
   /** `apply` passes the entry of `list` at the index to the threads. */
   add(index: number, reference: ModelReference, apply: () => Promise<void>): Promise<ServedModel | null> {
     return this.next(index, async () => {
-      const { name, version, digest } = reference;
+      const { name, digest, config } = reference;
       const present = this.list[index] ?? null;
       if (present !== null && isSame(this.changed.get(index), reference)) return served(present);
       await this.set(index, null, null, apply);
-      const model = await this.source.open(name, version, digest);
+      const model = await this.source.open(reference);
       if (model === null) return null;
       this.check(model);
       try {
         // Resolved, if the reference left it open.
-        const found = { name, version: model.version, digest: model.digest ?? digest };
+        const found = { name, version: model.version, digest: model.digest ?? digest, config };
         await this.set(index, model, found, apply);
       } catch (error) {
         this.list[index] = null;

@@ -37,7 +37,7 @@ export interface Machine {
    */
   quiesce(): Promise<WorkerState>;
   /** Models that it could have, or one of them with digests of its files. Rejects if unknown. */
-  listModels(name: string | null): Promise<ModelList>;
+  listModels(name: string | null, config?: string): Promise<ModelList>;
   /**
    * Puts this model at the index, replacing any that was there, which must not be in use. Resolves with the model as
    * this machine runs it, once actions for it are accepted. The index is then empty if it resolves with null, because

@@ -21,6 +21,8 @@ export class FakeService implements WatchedService {
   /** Part of the state, where a test says so. */
   howLoaded: string | undefined;
   takeovers = 0;
+  /** Configurations that came with loads. */
+  readonly configs: string[] = [];
   private readonly served: ServedState;
   private readonly unloaded = new Set<string>();
   private readonly watchers = new Set<() => void>();
@@ -61,8 +63,9 @@ export class FakeService implements WatchedService {
     return () => this.watchers.delete(changed);
   }
 
-  async load(name: string): Promise<void> {
+  async load(name: string, config?: string): Promise<void> {
     this.check(name);
+    if (config !== undefined) this.configs.push(config);
     this.unloaded.delete(name);
     this.changed();
   }

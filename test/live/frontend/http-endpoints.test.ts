@@ -100,14 +100,16 @@ describe('the model repository', () => {
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
   });
 
-  it('does not pretend to configure models', async () => {
-    const { http } = await openHttp(new FakeService(MODELS));
+  it('passes on the configuration of a load', async () => {
+    const service = new FakeService(MODELS);
+    const { http } = await openHttp(service);
     const unload = { parameters: { unload_dependents: true } };
     expect((await http.post('/v2/repository/models/mlp/unload', unload)).status).toBe(200);
-    const load = await http.post('/v2/repository/models/mlp/load', { parameters: { config: '{}' } });
-    expect(load.status).toBe(400);
-    expect(load.json.error).toContain('"config"');
+    const load = (config: unknown) => http.post('/v2/repository/models/mlp/load', { parameters: { config } });
+    expect((await load({})).json.error).toBe('parameter config: expected a text with JSON, got {}');
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(503);
+    expect((await load('{"max_batch_size":4}')).status).toBe(200);
+    expect(service.configs).toEqual(['{"max_batch_size":4}']);
   });
 
   it.each([
@@ -117,14 +119,9 @@ describe('the model repository', () => {
     ['another member', '{"config":"{}"}', /^the body has the member "config"; send nothing or /],
     ['parameters that are none', '{"parameters":[1]}', 'parameters: expected an object, got [1]'],
     [
-      'a configuration',
-      '{"parameters":{"config":"{}"}}',
-      'parameter "config" is not supported; change the model\'s settings on disk',
-    ],
-    [
       'a file',
       '{"parameters":{"file:1/model.onnx":"AAAA"}}',
-      'parameter "file:1/model.onnx" is not supported; change the model\'s settings on disk',
+      'parameter "file:1/model.onnx" is not supported; change the model\'s files on disk',
     ],
   ])('says which bodies it takes: %s', async (_, body, error) => {
     const { http } = await openHttp(new FakeService(MODELS));

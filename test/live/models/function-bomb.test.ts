@@ -29,7 +29,7 @@ describe('a model that keeps onnxruntime busy for ever', () => {
     const source = sourceOf(repository({ bomb: 27, good: 2 }));
     const { versions, problems } = await source.list('bomb');
     expect([versions, problems.map(({ version }) => version)]).toEqual([[], ['1']]);
-    const good = await source.open('good', '1', '');
+    const good = await source.open({ name: 'good', version: '1', digest: '' });
     expect(good?.signature.inputs.map(({ name }) => name)).toEqual(['x']);
     await source.close();
   });
@@ -37,7 +37,9 @@ describe('a model that keeps onnxruntime busy for ever', () => {
   it('does not keep a server from ending', async () => {
     limitRuntimeCalls(DEFAULT_LIMIT_MS);
     const source = sourceOf(repository({ bomb: 27 }));
-    const looks = [source.list('bomb'), source.open('bomb', '1', '')].map((look) => failure(look));
+    const looks = [source.list('bomb'), source.open({ name: 'bomb', version: '1', digest: '' })].map((look) =>
+      failure(look),
+    );
     // So that, mostly, the first look has reached onnxruntime.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await source.close();

@@ -46,7 +46,7 @@ async function drive(
     source: {
       list: async () => NO_MODELS,
       close: async () => {},
-      open: async (name, version, digest) => {
+      open: async ({ name, version, digest }) => {
         opened.push(`${name} ${version} ${digest}`);
         const model = others.find(({ spec }) => spec.name === name);
         if (model === undefined) throw new Error(`there is no folder ${name}`);

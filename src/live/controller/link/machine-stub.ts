@@ -93,8 +93,8 @@ export class MachineStub implements DrivenMachine {
     return state;
   }
 
-  listModels(name: string | null): Promise<ModelList> {
-    return this.ask({ what: 'listModels', name }, modelListFromWire);
+  listModels(name: string | null, config?: string): Promise<ModelList> {
+    return this.ask({ what: 'listModels', name, config }, modelListFromWire);
   }
 
   async addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {

@@ -50,7 +50,7 @@ export interface WorkerLink {
   /** Takes prepared actions. Times are the controller's. Must be up. */
   send(actions: readonly ActionMessage[]): void;
   /** Like `Machine`; also rejects if the worker is not up or goes down meanwhile. */
-  listModels(name: string | null): Promise<ModelList>;
+  listModels(name: string | null, config?: string): Promise<ModelList>;
   addModel(index: number, reference: ModelReference): Promise<ServedModel | null>;
   dropModel(index: number): Promise<void>;
   /** Gives up a worker, or one of its GPUs: reports `down`, then tries to bring it `up` again. */
@@ -138,8 +138,8 @@ export abstract class MachineLink implements WorkerLink {
     driven.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
-  listModels(name: string | null): Promise<ModelList> {
-    return this.ask((machine) => machine.listModels(name));
+  listModels(name: string | null, config?: string): Promise<ModelList> {
+    return this.ask((machine) => machine.listModels(name, config));
   }
 
   addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {

@@ -92,7 +92,8 @@ export function catalogMethods(service: InferenceService, catalog: Catalog): Unt
     },
     RepositoryIndex: async ({ ready }) => ({ models: await catalog.index(ready) }),
     RepositoryModelLoad: async ({ model_name: name, parameters }) => {
-      await catalog.load(name, Object.keys(parameters));
+      const given = Object.entries(parameters as Record<string, object>);
+      await catalog.load(name, Object.fromEntries(given.map(([key, one]) => [key, Object.values(one)[0]])));
       return {};
     },
     RepositoryModelUnload: async ({ model_name: name, parameters }) => {

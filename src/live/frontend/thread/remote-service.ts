@@ -54,8 +54,17 @@ type ToService =
   | { readonly kind: 'requests'; readonly items: readonly PackedRequest[] }
   /** The client of a request has gone. */
   | { readonly kind: 'cancel'; readonly id: number }
-  /** `name`: of a model; '' for methods without one. */
-  | { readonly kind: 'call'; readonly id: number; readonly method: ServiceMethod; readonly name: string };
+  | ServiceCall;
+
+interface ServiceCall {
+  readonly kind: 'call';
+  readonly id: number;
+  readonly method: ServiceMethod;
+  /** Name of a model; '' for methods without one. */
+  readonly name: string;
+  /** Only for `load`. */
+  readonly config: string | undefined;
+}
 
 /** From a frontend thread to its host, about itself. */
 export type ToHost =
@@ -173,8 +182,8 @@ export class RemoteService implements InferenceService, RequestKeeper {
     this.post({ kind: 'cancel', id: slot });
   }
 
-  async load(name: string): Promise<void> {
-    await this.call('load', name);
+  async load(name: string, config?: string): Promise<void> {
+    await this.call('load', name, config);
   }
 
   async wants(name: string): Promise<void> {
@@ -217,9 +226,9 @@ export class RemoteService implements InferenceService, RequestKeeper {
     this.port.postMessage(message, transfer);
   }
 
-  private call(method: ServiceMethod, name = ''): Promise<readonly ModelStatistics[]> {
+  private call(method: ServiceMethod, name = '', config?: string): Promise<readonly ModelStatistics[]> {
     const id = ++this.lastCall;
-    this.post({ kind: 'call', id, method, name });
+    this.post({ kind: 'call', id, method, name, config });
     return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
   }
 
@@ -257,7 +266,7 @@ export class ThreadRequests {
     thread.on('message', (message: ToService | ToHost) => {
       if (message.kind === 'requests') for (const request of message.items) this.offer(request);
       else if (message.kind === 'cancel') this.cancel(message.id);
-      else if (message.kind === 'call') void this.call(message.id, message.method, message.name);
+      else if (message.kind === 'call') void this.call(message);
       else others(message);
     });
   }
@@ -301,9 +310,9 @@ export class ThreadRequests {
     if (request !== null) request.keeper?.cancel(request);
   }
 
-  private async call(id: number, method: ServiceMethod, name: string): Promise<void> {
+  private async call({ id, method, name, config }: ServiceCall): Promise<void> {
     try {
-      const statistics = (await this.service[method](name)) ?? [];
+      const statistics = (await this.service[method](name, config)) ?? [];
       this.post({ kind: 'called', id, statistics, error: null });
     } catch (error) {
       const kind = error instanceof ServiceError ? error.kind : null;

@@ -156,7 +156,7 @@ export class StreamEndpoint implements Driver {
       case 'quiesce':
         return this.quiesce();
       case 'listModels':
-        return modelListToWire(await machine.listModels(question.name));
+        return modelListToWire(await machine.listModels(question.name, question.config));
       case 'changeModel':
         if (question.reference !== null) return machine.addModel(question.index, question.reference);
         await machine.dropModel(question.index);
