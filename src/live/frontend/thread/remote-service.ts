@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock/clock.js';
 import type { ErrorCode } from '../../../base/errors.js';
+import type { Outcome } from '../../../core/request.js';
 import type { PulseBuffer } from '../../pulse.js';
 import {
   type InferenceAnswer,
@@ -34,17 +35,35 @@ export interface FrontendThreadData {
 /** A tensor on its way to another thread: a small one as a text with a character per byte, which crosses faster than a buffer. */
 type PackedTensor = string | Uint8Array<ArrayBuffer>;
 
-/** A request without what stays in its thread. Plain data. */
-type PackedRequest = Pick<
-  InferenceRequest,
-  'model' | 'user' | 'requestClass' | 'tenant' | 'length' | 'arrivalNs' | 'sloNs' | 'shapes' | 'trace'
-> & { readonly id: number; readonly inputs: readonly PackedTensor[] };
+/** A request without what stays in its thread. A list crosses in two thirds of the time of an object with names. */
+type PackedRequest = readonly [
+  id: number,
+  model: number,
+  user: number,
+  requestClass: number,
+  tenant: number,
+  length: number,
+  arrivalNs: number,
+  sloNs: number,
+  inputs: readonly PackedTensor[],
+  shapes: InferenceRequest['shapes'],
+  trace: string | null,
+];
 
-/** An answer, with the id of its request. Plain data. */
-type PackedAnswer = Omit<InferenceAnswer, 'outputs'> & {
-  readonly id: number;
-  readonly outputs: readonly PackedTensor[];
-};
+/** An answer, with the id of its request. */
+type PackedAnswer = readonly [
+  id: number,
+  outcome: Outcome,
+  predictedNs: number,
+  passedNs: number,
+  batchSize: number,
+  outputs: readonly PackedTensor[],
+  error: string,
+  shapes: InferenceAnswer['shapes'],
+  isOfInputs: boolean | undefined,
+  isOverLimit: boolean | undefined,
+  waitedFor: string | undefined,
+];
 
 /** Calls of a frontend to the service other than inference. */
 type ServiceMethod = 'load' | 'wants' | 'unload' | 'takeOver' | 'look' | 'statistics';
@@ -155,8 +174,9 @@ export class RemoteService implements InferenceService, RequestKeeper {
     const { model, user, requestClass = 0, tenant = 0, length = 0, arrivalNs = this.nowNs() } = request;
     const { sloNs, shapes, trace = null, mayMove = false } = request;
     const inputs = request.inputs.map((input) => this.outbox.pack(input, mayMove));
-    const item = {
-      id: slot,
+    // Literals here and below: a spread takes microseconds.
+    this.outbox.items.push([
+      slot,
       model,
       user,
       requestClass,
@@ -164,11 +184,10 @@ export class RemoteService implements InferenceService, RequestKeeper {
       length,
       arrivalNs,
       sloNs,
+      inputs,
       shapes,
       trace,
-      inputs,
-    };
-    this.outbox.items.push(item);
+    ]);
     request.keeper = this;
     request.slot = slot;
     if (this.isDue) return;
@@ -213,12 +232,24 @@ export class RemoteService implements InferenceService, RequestKeeper {
     this.post({ kind: 'requests', items }, transfer);
   }
 
-  private answer({ id, outputs, ...rest }: PackedAnswer): void {
+  private answer(packed: PackedAnswer): void {
+    const [id, outcome, predictedNs, passedNs, batchSize, outputs, error, shapes] = packed;
     const request = this.requests[id] ?? null;
     if (request === null) return;
     this.requests[id] = null;
     this.freeSlots.push(id);
-    const answer = { ...rest, outputs: outputs.map(unpacked) };
+    const answer = {
+      outcome,
+      predictedNs,
+      passedNs,
+      batchSize,
+      error,
+      shapes,
+      outputs: outputs.map(unpacked),
+      isOfInputs: packed[8],
+      isOverLimit: packed[9],
+      waitedFor: packed[10],
+    };
     request.done(answer);
   }
 
@@ -281,9 +312,18 @@ export class ThreadRequests {
     }
   }
 
-  private offer({ id, inputs, ...rest }: PackedRequest): void {
+  private offer(packed: PackedRequest): void {
+    const [id, model, user, requestClass, tenant, length, arrivalNs, sloNs, inputs, shapes, trace] = packed;
     const request: InferenceRequest = {
-      ...rest,
+      model,
+      user,
+      requestClass,
+      tenant,
+      length,
+      arrivalNs,
+      sloNs,
+      shapes,
+      trace,
       inputs: inputs.map(unpacked),
       done: (answer) => this.answer(id, answer, request.inputs),
     };
@@ -296,7 +336,21 @@ export class ThreadRequests {
     this.waiting[id] = null;
     const isWhole = ({ byteLength, buffer }: Uint8Array) => byteLength === buffer.byteLength;
     const outputs = answer.outputs.map((output) => this.outbox.pack(output, isWhole(output)));
-    this.outbox.items.push({ ...answer, id, outputs });
+    const { outcome, predictedNs, passedNs = 0, batchSize, error, shapes } = answer;
+    const { isOfInputs, isOverLimit, waitedFor } = answer;
+    this.outbox.items.push([
+      id,
+      outcome,
+      predictedNs,
+      passedNs,
+      batchSize,
+      outputs,
+      error,
+      shapes,
+      isOfInputs,
+      isOverLimit,
+      waitedFor,
+    ]);
     for (const input of inputs) if (input.length > LARGE_BYTES) this.spent.push(input);
     if (this.isDue) return;
     this.isDue = true;
