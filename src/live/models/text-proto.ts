@@ -20,143 +20,124 @@ type TextValue =
  * `Any` messages, which need types, are rejected. Throws the result of `fail` for a mistake and its 1-based line.
  */
 export function readTextProto(text: string, fail: (what: string, line: number) => Error): TextField[] {
-  return new Reader(text, fail).message('');
+  return new Reader(tokensOf(text), fail).message('', 0);
 }
 
 /** Nesting limit, above any real message; each level is a call on the stack. */
 const MOST_LEVELS = 64;
 
-const SPACE = /(?:[ \t\n\v\f\r]|#[^\n]*)*/y;
-const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
-const INTEGER = /0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*/y;
-const FLOAT =
-  /(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?:0|[1-9][0-9]*)[eE][+-]?[0-9]+)[fF]?|(?:0|[1-9][0-9]*)[fF]/y;
-const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
-/** Characters that must not follow a number. */
-const PART_OF_WORD = /[A-Za-z0-9_.]/y;
+/** Line ends, spaces, comments, strings, names and numbers, other characters. */
+const TOKENS = /\n|[ \t\v\f\r]+|#[^\n]*|"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'|[\w.+-]+|[\s\S]/gu;
+const STRING = /^(["']).*\1$/s;
+const NAME = /^[A-Za-z_]\w*$/;
+const INTEGER = /^-?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)$/;
+const FLOAT = /^-?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|(?:0|[1-9]\d*)(?:[eE][+-]?\d+|(?=[fF])))[fF]?$/;
 const CLOSES: Readonly<Record<string, string>> = { '{': '}', '<': '>' };
+
+interface Token {
+  /** Empty: the end. */
+  readonly text: string;
+  readonly line: number;
+}
+
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  let line = 1;
+  for (const [token] of text.replace(/^\ufeff/, '').matchAll(TOKENS)) {
+    if (token === '\n') line++;
+    else if (!/^[ \t\v\f\r#]/.test(token)) tokens.push({ text: token, line });
+  }
+  return [...tokens, { text: '', line }];
+}
 
 class Reader {
   private at = 0;
-  private line = 1;
-  private levels = 0;
 
   constructor(
-    private readonly text: string,
+    private readonly tokens: readonly Token[],
     private readonly fail: (what: string, line: number) => Error,
-  ) {
-    if (text.startsWith('\ufeff')) this.at = 1;
-    this.skipSpace();
-  }
+  ) {}
 
   /** Fields up to `end`, which is '' for the end of the text. */
-  message(end: string): TextField[] {
+  message(end: string, levels: number): TextField[] {
     const fields: TextField[] = [];
-    while (end === '' ? this.at < this.text.length : !this.skip(end)) {
-      const { line } = this;
-      if (this.text[this.at] === '[')
-        throw this.fail('names of extensions and types are not supported', line);
-      const name = this.take(NAME);
-      if (name === null) throw this.unexpected(end === '' ? 'a field' : `a field or "${end}"`);
+    while (!this.skip(end)) {
+      const { text: name, line } = this.next;
+      if (name === '[') throw this.fail('names of extensions and types are not supported', line);
+      if (!NAME.test(name)) throw this.unexpected(end === '' ? 'a field' : `a field or "${end}"`);
+      this.at++;
       const hasColon = this.skip(':');
-      if (this.skip('[')) this.list(name, hasColon, fields);
-      else fields.push({ name, line, value: this.value(hasColon) });
+      if (!this.skip('[')) fields.push({ name, line, value: this.value(hasColon, levels) });
+      else if (!this.skip(']')) {
+        do fields.push({ name, line: this.next.line, value: this.value(hasColon, levels) });
+        while (this.skip(','));
+        if (!this.skip(']')) throw this.unexpected('"," or "]"');
+      }
       if (!this.skip(',')) this.skip(';');
     }
     return fields;
   }
 
-  private list(name: string, hasColon: boolean, fields: TextField[]): void {
-    if (this.skip(']')) return;
-    do fields.push({ name, line: this.line, value: this.value(hasColon) });
-    while (this.skip(','));
-    if (!this.skip(']')) throw this.unexpected('"," or "]"');
+  private get next(): Token {
+    return this.tokens[this.at];
   }
 
-  private value(hasColon: boolean): TextValue {
-    const end = CLOSES[this.text[this.at]];
-    if (end !== undefined) {
-      if (++this.levels > MOST_LEVELS) throw this.fail('messages are nested too deeply', this.line);
-      this.skip(this.text[this.at]);
-      const fields = this.message(end);
-      this.levels--;
-      return { kind: 'message', fields };
+  private value(hasColon: boolean, levels: number): TextValue {
+    const { text, line } = this.next;
+    if (Object.hasOwn(CLOSES, text)) {
+      if (levels === MOST_LEVELS) throw this.fail('messages are nested too deeply', line);
+      this.at++;
+      return { kind: 'message', fields: this.message(CLOSES[text], levels + 1) };
     }
     if (!hasColon) throw this.unexpected('":" or "{"');
-    return this.scalar();
-  }
-
-  private scalar(): TextValue {
-    const string = this.strings();
-    if (string !== null) return { kind: 'string', text: string };
-    const sign = this.skip('-') ? -1 : 1;
-    const name = this.take(NAME);
-    if (name !== null) {
-      if (/^inf(inity)?$/i.test(name)) return { kind: 'float', number: sign * Number.POSITIVE_INFINITY };
-      if (/^nan$/i.test(name)) return { kind: 'float', number: Number.NaN };
-      if (sign === 1) return { kind: 'name', text: name };
-      throw this.fail(`expected a number, found -${name}`, this.line);
-    }
-    const float = this.number(FLOAT);
-    if (float !== null) return { kind: 'float', number: sign * Number.parseFloat(float) };
-    const integer = this.number(INTEGER);
-    if (integer === null) throw this.unexpected('a value');
-    const isOctal = /^0[0-7]/.test(integer);
-    return { kind: 'integer', number: sign * (isOctal ? Number.parseInt(integer, 8) : Number(integer)) };
-  }
-
-  /** Adjacent strings are one; null: there is none. */
-  private strings(): string | null {
-    let bytes: Buffer | null = null;
-    for (;;) {
-      const { line } = this;
-      const quoted = this.take(STRING);
-      if (quoted === null) break;
-      const more = unescaped(quoted.slice(1, -1));
-      if (more === null) throw this.fail(`${quoted} has an escape that is not valid`, line);
-      bytes = Buffer.concat([bytes ?? Buffer.alloc(0), more]);
-    }
-    return bytes === null ? null : bytes.toString('utf8');
-  }
-
-  private number(form: RegExp): string | null {
-    const { at } = this;
-    const found = matchAt(form, this.text, at);
-    if (found === null || matchAt(PART_OF_WORD, this.text, at + found.length) !== null) return null;
-    return this.take(form);
-  }
-
-  private take(form: RegExp): string | null {
-    const found = matchAt(form, this.text, this.at);
-    if (found === null) return null;
-    this.at += found.length;
-    this.skipSpace();
-    return found;
-  }
-
-  private skip(sign: string): boolean {
-    if (this.text[this.at] !== sign) return false;
+    if (STRING.test(text)) return { kind: 'string', text: this.strings() };
+    const sign = this.skip('-') ? '-' : '';
+    const scalar = scalarOf(sign + this.next.text);
+    if (scalar === null) throw this.unexpected('a value');
     this.at++;
-    this.skipSpace();
+    return scalar;
+  }
+
+  /** Adjacent strings are one. */
+  private strings(): string {
+    const parts: Buffer[] = [];
+    for (; STRING.test(this.next.text); this.at++) {
+      const { text, line } = this.next;
+      const bytes = unescaped(text.slice(1, -1));
+      if (bytes === null) throw this.fail(`${text} has an escape that is not valid`, line);
+      parts.push(bytes);
+    }
+    return Buffer.concat(parts).toString('utf8');
+  }
+
+  private skip(text: string): boolean {
+    if (this.next.text !== text) return false;
+    this.at++;
     return true;
   }
 
-  private skipSpace(): void {
-    const space = matchAt(SPACE, this.text, this.at) ?? '';
-    this.at += space.length;
-    this.line += space.split('\n').length - 1;
-  }
-
   private unexpected(wanted: string): Error {
-    const found = matchAt(/[\w.+-]+|./suy, this.text, this.at);
-    const what = found === null ? 'the end of the file' : JSON.stringify(found);
-    return this.fail(`expected ${wanted}, found ${what}`, this.line);
+    const { text, line } = this.next;
+    return this.fail(
+      `expected ${wanted}, found ${text ? JSON.stringify(text) : 'the end of the file'}`,
+      line,
+    );
   }
 }
 
-function matchAt(form: RegExp, text: string, at: number): string | null {
-  form.lastIndex = at;
-  return form.exec(text)?.[0] ?? null;
+/** Null: it is neither a number nor a name. */
+function scalarOf(word: string): TextValue | null {
+  if (INTEGER.test(word)) {
+    const radix = /^-?0x/i.test(word) ? 16 : /^-?0[0-7]/.test(word) ? 8 : 10;
+    return { kind: 'integer', number: Number.parseInt(word, radix) };
+  }
+  if (FLOAT.test(word)) return { kind: 'float', number: Number.parseFloat(word) };
+  if (/^-?inf(?:inity)?$/i.test(word)) {
+    const infinity = Number.POSITIVE_INFINITY;
+    return { kind: 'float', number: word.startsWith('-') ? -infinity : infinity };
+  }
+  if (/^-?nan$/i.test(word)) return { kind: 'float', number: Number.NaN };
+  return NAME.test(word) ? { kind: 'name', text: word } : null;
 }
 
 /** `\101` and `\x41` are bytes, `\u0041` and `\U00000041` characters. Null: an escape is not valid. */
