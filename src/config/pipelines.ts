@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
 import type { ModelSpec } from '../core/model.js';
-import { MOST_FAN_OUT, type PipelineStep, SPLITS } from '../core/pipelines.js';
+import type { PipelineDefinition, StepDefinition, TensorReference } from '../core/pipeline-definition.js';
+import { MOST_FAN_OUT, SPLITS } from '../core/pipelines.js';
 import type { DrawnPipeline, FanOut } from '../sim/fan-out.js';
 import { selectModels } from '../workload/select-models.js';
 import {
@@ -96,6 +97,18 @@ const stepSchema = section({
     (ids) => [ids].flat(),
     textOrTexts,
   ).exactOptional(),
+  inputs: z
+    .record(z.string(), z.string())
+    .describe(
+      "Where the inputs of its model come from, in live mode: STEP.OUTPUT, or the name of an input of the pipeline. It then waits for these steps, too. Default: the pipeline's input of the same name.",
+    )
+    .prefault({}),
+  each: textField(
+    { type: ['string', 'array'], items: { type: 'string' } },
+    'Inputs of which each of its requests gets one row, in live mode: it has as many requests as there are rows. What comes after it gets its outputs stacked, a row for each request. Default: none.',
+    (names) => [names].flat(),
+    textOrTexts,
+  ).exactOptional(),
   fanOut,
   probability: share('Chance that it is needed; otherwise it is skipped.', 1).prefault(1),
   budget: count(
@@ -122,6 +135,12 @@ export const pipelinesSchema = oneOrMany(
       .min(1)
       .max(MOST_STEPS)
       .describe('Its steps, in any order.'),
+    outputs: z
+      .record(z.string(), z.string())
+      .describe(
+        'Its outputs in live mode, by name: STEP.OUTPUT. Default: those of the steps that no other waits for.',
+      )
+      .exactOptional(),
   }),
   'Requests that pass through several models with one deadline: a pipeline, or a list of them.',
 )
@@ -137,24 +156,33 @@ type Step = Omit<WrittenStep, 'variants'> & {
 };
 
 /** A pipeline, checked, with its steps in an order in which they can run. */
-export interface PipelineConfig extends DrawnPipeline {
-  /** Null: that of the run. */
-  readonly sloNs: number | null;
+export interface PipelineConfig extends DrawnPipeline, Omit<PipelineDefinition, 'steps'> {
+  readonly steps: readonly (DrawnPipeline['steps'][number] & StepDefinition)[];
 }
 
-/** Throws `E_CONFIG_VALUE` and `E_UNKNOWN_MODEL` for steps that go round in a circle, or name what there is not. */
+/**
+ * Throws `E_CONFIG_VALUE` and `E_UNKNOWN_MODEL` for steps that go round in a circle, or name what there is not.
+ * `models`: null: those of a server, which come and go.
+ */
 export function buildPipelines(
   written: Written,
-  models: readonly ModelSpec[],
+  models: readonly ModelSpec[] | null,
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): PipelineConfig[] {
-  const names = models.map(({ name }) => name);
-  return written.map(({ name, slo, split, steps: writtenSteps }, p) => {
+  const names = models?.map(({ name }) => name) ?? null;
+  return written.map(({ name, slo, split, steps: writtenSteps, outputs }, p) => {
     const at = (...path: (string | number)[]) => placeOf(['pipelines', p, ...path]);
-    if (names.includes(name)) refuse(`${name} is the name of a model, too: choose another`, at('name'));
+    if (names?.includes(name)) refuse(`${name} is the name of a model, too: choose another`, at('name'));
     const steps = writtenSteps.map((step, s) => withModel(step, (...path) => at('steps', s, ...path)));
     const ids = steps.map(({ id }, s) => id ?? (writtenSteps[s]!.variants?.[0] ?? steps[s]!).model);
-    for (const [s, { after = [], fanOut }] of steps.entries()) {
+    const fed = steps.map(({ inputs }, s) =>
+      mapped(inputs, (from, input) => referenceOf(from, ids, at('steps', s, 'inputs', input))),
+    );
+    const linked = steps.map((step, s) => {
+      const sources = Object.values(fed[s]!).flatMap((from) => ('step' in from ? ids[from.step]! : []));
+      return { ...step, after: [...new Set([...(step.after ?? []), ...sources])] };
+    });
+    for (const [s, { after, fanOut }] of linked.entries()) {
       if (ids.indexOf(ids[s]!) < s)
         refuse(`two steps are named ${ids[s]}: give one of them another id`, at('steps', s));
       if (fanOut.kind === 'uniform' && fanOut.from > fanOut.to)
@@ -167,8 +195,21 @@ export function buildPipelines(
       if (unknown !== undefined)
         refuse(`there is no step "${unknown}": ${suggestion(unknown, ids)}`, at('steps', s, 'after'));
     }
-    const order = inOrder(steps, ids, at);
-    return { name, split, sloNs: slo ?? null, steps: finished(steps, ids, order, names) };
+    const order = inOrder(linked, ids, at);
+    const place = (from: TensorReference): TensorReference =>
+      'step' in from ? { ...from, step: order.indexOf(from.step) } : from;
+    const served =
+      outputs &&
+      mapped(outputs, (from, output) => {
+        const reference = referenceOf(from, ids, at('outputs', output));
+        if ('step' in reference) return place(reference);
+        return refuse(`must be STEP.OUTPUT, found ${from}`, at('outputs', output));
+      });
+    const done = finished(linked, ids, order, names).map((step, i) => ({
+      ...step,
+      inputs: mapped(fed[order[i]!]!, place),
+    }));
+    return { name, split, sloNs: slo ?? null, steps: done, outputs: served ?? null };
   });
 }
 
@@ -190,10 +231,26 @@ function withModel(
   return { ...step, model: sorted[0]!.model, variants: sorted };
 }
 
-function checkKnown(model: string, names: readonly string[], place: ErrorPlace): void {
-  if (names.includes(model)) return;
+function checkKnown(model: string, names: readonly string[] | null, place: ErrorPlace): void {
+  if (names === null || names.includes(model)) return;
   const what = `there is no model "${model}": ${suggestion(model, names)}`;
   throw new EscapementError('E_UNKNOWN_MODEL', what, place);
+}
+
+/** Reads a text such as `detect.BOXES`. */
+function referenceOf(text: string, ids: readonly string[], place: ErrorPlace): TensorReference {
+  const step = ids.findIndex((id) => text.startsWith(`${id}.`));
+  if (step >= 0) return { step, output: text.slice(ids[step]!.length + 1) };
+  const [id] = text.split('.') as [string];
+  if (id !== text) refuse(`there is no step "${id}": ${suggestion(id, ids)}`, place);
+  return { input: text };
+}
+
+function mapped<T, U>(
+  record: Readonly<Record<string, T>>,
+  map: (value: T, key: string) => U,
+): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }
 
 /** Throws `E_CONFIG_VALUE` if there are pipelines where only single models are possible. */
@@ -269,24 +326,29 @@ function finished(
   steps: readonly Step[],
   ids: readonly string[],
   order: readonly number[],
-  models: readonly string[],
-): DrawnPipeline['steps'] {
-  const done: (PipelineStep & { readonly fanOut: FanOut; readonly probability: number })[] = [];
+  models: readonly string[] | null,
+): Omit<PipelineConfig['steps'][number], 'inputs'>[] {
+  const done: Omit<PipelineConfig['steps'][number], 'inputs'>[] = [];
+  const indexOf = (model: string) => models?.indexOf(model) ?? -1;
   /** By step: chance that it is not skipped. */
   const chances: number[] = [];
   for (const index of order) {
-    const { model, variants, after: names = [], fanOut, probability, budget } = steps[index]!;
+    const { model, variants, after: names = [], fanOut, probability, budget, each = [] } = steps[index]!;
     const after = names.map((name) => order.indexOf(ids.indexOf(name))).sort((a, b) => a - b);
     const isReached =
       after.length === 0 ? 1 : 1 - after.reduce((none, before) => none * (1 - chances[before]!), 1);
     const chance = isReached * probability;
     const { least, mean, none } = countsOf(fanOut);
     const isCertain =
-      probability === 1 && (after.length === 0 || after.some((before) => done[before]!.least > 0));
+      probability === 1 &&
+      each.length === 0 &&
+      (after.length === 0 || after.some((before) => done[before]!.least > 0));
     chances.push(chance * (1 - none));
     done.push({
-      ...{ id: ids[index]!, model: models.indexOf(model), after, budget, fanOut, probability },
-      ...(variants && { variants: variants.map((each) => ({ ...each, model: models.indexOf(each.model) })) }),
+      ...{ id: ids[index]!, model: indexOf(model), after, budget, fanOut, probability },
+      ...(variants && { variants: variants.map((each) => ({ ...each, model: indexOf(each.model) })) }),
+      ...{ modelName: model, version: null, each },
+      isOne: probability === 1 && fanOut.kind === 'constant' && fanOut.value === 1,
       least: isCertain ? least : 0,
       mean: chance * mean,
     });

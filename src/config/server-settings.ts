@@ -2,6 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
 import type { Admission } from '../core/admission.js';
 import type { Padding } from '../core/lengths.js';
+import type { PipelineDefinition } from '../core/pipeline-definition.js';
 import { parseExperimentSource } from './build.js';
 import { entryOf, paddingOf } from './create-policy.js';
 import { isSection } from './document.js';
@@ -9,6 +10,7 @@ import { ON_DISK } from './files-on-disk.js';
 import { keyValue } from './keys.js';
 import { readExperimentSource } from './load.js';
 import { applyOverrides, type Origin } from './overrides.js';
+import { buildPipelines } from './pipelines.js';
 import { loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { type ServerScaling, serverScaling } from './scaled-cluster.js';
@@ -31,6 +33,8 @@ export interface ServerSettings {
   /** Tenants; an empty list: there are none. */
   readonly tenants: TenantsConfig;
   readonly runtime: RuntimeSettings;
+  /** Pipelines of models, which come and go. */
+  readonly pipelines: readonly PipelineDefinition[];
   /** Decides how many GPUs are needed; null, absent: not computed. */
   readonly scaling?: ServerScaling | null;
 }
@@ -55,13 +59,13 @@ export interface SettingsSources {
 
 const TAKEN = {
   ...({ slo: true, plugins: true, policy: true, admission: true, padding: true } as const),
-  ...({ classes: true, scaler: true, tenants: true, runtime: true } as const),
+  ...({ classes: true, scaler: true, tenants: true, runtime: true, pipelines: true } as const),
 };
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
- * Reads `slo`, `policy`, `admission`, `padding`, `classes`, `tenants`, `scaler` with the kinds of GPUs that it scales,
- * and `runtime`, with the source of each. A server rejects requests that it can't serve in time at once unless
+ * Reads `slo`, `policy`, `admission`, `padding`, `classes`, `tenants`, `pipelines`, `scaler` with the kinds of GPUs that
+ * it scales, and `runtime`, with the source of each. A server rejects requests that it can't serve in time at once unless
  * configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other overrides,
  * `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
  */
@@ -107,6 +111,7 @@ async function read(
   return {
     settings: {
       ...{ sloNs, policy, admission, classes, tenants, runtime },
+      pipelines: buildPipelines(given.pipelines ?? [], null, placeOf),
       // Models come and go later.
       padding: paddingOf(given, [], placeOf(['padding'])),
       scaling: serverScaling(given, placeOf),

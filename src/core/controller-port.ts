@@ -10,6 +10,8 @@ export interface ControllerPort {
    * returns.
    */
   answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void;
+  /** Reports that request number `i` of a pipeline's step waits in `own`; that of the pipeline is in `slot`. */
+  stepBegun?(slot: number, step: number, i: number, own: number): void;
   /** Reports that a retired model is gone: no GPU holds it, nothing of it is in flight, and its slot is free. */
   modelGone?(model: number, nowNs: number): void;
   /** Reports that there are more model slots. */

@@ -12,7 +12,7 @@ import type { ModelSpec } from './model.js';
 import { ModelSlots } from './model-slots.js';
 import type { RunObserver } from './observer.js';
 import { Orders } from './orders.js';
-import { Pipelines } from './pipelines.js';
+import { MOST_PIPELINES, type PipelineSpec, Pipelines } from './pipelines.js';
 import { type Policy, REFUSE } from './policy.js';
 import {
   OUTCOME_CANCELLED,
@@ -38,6 +38,8 @@ const NOTHING_TUNED: Readonly<Record<string, number>> = {};
 export class Controller {
   readonly cluster: Cluster;
   readonly requests = new RequestTable();
+  /** Number of the first pipeline in `RequestTable.model`: they follow the first slots for models. */
+  readonly firstPipeline: number;
   /** Request classes; at least one. */
   readonly classes: readonly RequestClass[];
 
@@ -64,12 +66,13 @@ export class Controller {
   /** Null: no tenants. */
   private readonly tenants: Tenants | null;
   /** Null: no pipelines. */
-  private readonly pipelines: Pipelines | null;
+  private pipelines: Pipelines | null = null;
   private readonly missedWindow: MissedWindow;
   private readonly slack: WindowSlack;
 
   constructor(options: ControllerOptions) {
     this.cluster = new Cluster(options.cluster);
+    this.firstPipeline = this.cluster.models.length;
     this.classes = options.classes ?? ONE_CLASS;
     this.port = options.port;
     this.observer = options.observer ?? null;
@@ -94,7 +97,8 @@ export class Controller {
     this.forecast =
       options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
     this.tenants = Tenants.open(options.tenants, this.cluster, this.requests, this.policy.sharesFirst);
-    this.pipelines = this.openPipelines(options);
+    const { pipelines = [] } = options;
+    if (pipelines.length > 0) this.pipelines = this.openPipelines(pipelines);
     this.missedWindow = options.missedWindow ?? (this.policy.takesBack === true ? 'retry' : 'fail');
   }
 
@@ -141,7 +145,7 @@ export class Controller {
     tenant: number,
     counts: Int32Array,
   ): number {
-    const model = this.cluster.models.length + pipeline;
+    const model = this.firstPipeline + pipeline;
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant);
     this.pipelines?.arrived(slot, counts);
     this.arrived[this.arrivedCount++] = slot;
@@ -222,6 +226,38 @@ export class Controller {
     return this.slots.isServing(model);
   }
 
+  /**
+   * Adds a pipeline, the `index`th, or replaces it: the requests of its predecessor go on as they began. Its models are
+   * those in these slots now; with one of them it retires.
+   */
+  putPipeline(index: number, spec: PipelineSpec): void {
+    this.pipelines ??= this.openPipelines([]);
+    this.pipelines.put(index, spec);
+  }
+
+  /** True if no model ever has this number, but a pipeline may. */
+  isPipeline(model: number): boolean {
+    return model >= this.firstPipeline && model < this.firstPipeline + MOST_PIPELINES;
+  }
+
+  /** Name of a model, or of a pipeline, by its number in `RequestTable.model`. */
+  nameOf(model: number): string {
+    return this.pipelines?.nameOf(model - this.firstPipeline) ?? this.cluster.models[model].name;
+  }
+
+  /** True if requests for the pipeline may be offered. */
+  isServingPipeline(index: number): boolean {
+    return this.pipelines?.isServing(index) === true;
+  }
+
+  /**
+   * Reports, before the result of the INFER of a step's request in `slot`, how many requests a later step has because
+   * of its outputs. If they are more than `MOST_FAN_OUT`, or negative, the request fails.
+   */
+  setCount(slot: number, step: number, count: number): void {
+    this.pipelines?.setCount(slot, step, count);
+  }
+
   /** First empty model slot, or −1. */
   get emptySlot(): number {
     return this.slots.firstEmpty;
@@ -283,15 +319,16 @@ export class Controller {
     this.port.grew?.(cluster.models.length, nowNs);
   }
 
-  private openPipelines({ pipelines = [], admission }: ControllerOptions): Pipelines | null {
-    if (pipelines.length === 0) return null;
-    const { cluster, requests } = this;
-    return new Pipelines(pipelines, cluster.models.length, {
-      ...{ cluster, requests, predicts: admission === 'predict' },
-      isServing: (model) => this.isServing(model),
+  private openPipelines(specs: readonly PipelineSpec[]): Pipelines {
+    const { cluster, requests, slots, port } = this;
+    return new Pipelines(specs, this.firstPipeline, {
+      ...{ cluster, requests, predicts: this.forecast !== null },
+      isServing: (model) => slots.isServing(model),
+      tenancy: (model) => slots.tenancy(model),
       queued: (model) => this.policy.queued(model),
       offer: (...request) => this.offer(...request),
       cancel: (slot) => this.cancel(slot),
+      begun: (...step) => port.stepBegun?.(...step),
       ended: (slot, outcome, nowNs) => this.pipelineEnded(slot, outcome, nowNs),
     });
   }

@@ -16,6 +16,8 @@ export class ModelSlots {
   private state: Uint8Array;
   /** By model: requests without an answer. */
   private open: Int32Array;
+  /** By slot: number of models that it has had. */
+  private tenancies: Int32Array;
   /** Models to add in the next step, and those retiring, in call order. */
   private readonly coming: { readonly model: number; readonly spec: ModelSpec }[] = [];
   private readonly leaving: number[] = [];
@@ -28,6 +30,7 @@ export class ModelSlots {
   constructor(private readonly cluster: Cluster) {
     this.state = Uint8Array.from(cluster.models, (spec) => (spec === NO_MODEL ? EMPTY : SERVING));
     this.open = new Int32Array(cluster.models.length);
+    this.tenancies = new Int32Array(cluster.models.length);
   }
 
   /** True if a model was added or retired since the last step. */
@@ -38,6 +41,11 @@ export class ModelSlots {
   /** True if requests for the model may be offered. */
   isServing(model: number): boolean {
     return this.state[model] === SERVING;
+  }
+
+  /** Number of models that the slot has had. */
+  tenancy(model: number): number {
+    return this.tenancies[model];
   }
 
   /** First empty slot, or −1. */
@@ -51,6 +59,7 @@ export class ModelSlots {
     this.retired.length = 0;
     this.state = grown(this.state, this.cluster.models.length);
     this.open = grown(this.open, this.cluster.models.length);
+    this.tenancies = grown(this.tenancies, this.cluster.models.length);
   }
 
   /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have. */
@@ -58,6 +67,7 @@ export class ModelSlots {
     invariant(this.state[model] === EMPTY, 'a model is put into an empty slot');
     this.cluster.checkNew(spec);
     this.state[model] = SERVING;
+    this.tenancies[model]++;
     this.coming.push({ model, spec });
     this.hasNews = true;
   }

@@ -4,6 +4,7 @@ import { type ModelSpec, shortestExecNs } from './model.js';
 import { predictLatencyNs } from './prediction.js';
 import {
   OUTCOME_CANCELLED,
+  OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_OK,
   OUTCOME_REJECTED,
@@ -30,6 +31,9 @@ interface Variant {
   readonly model: number;
   readonly accuracy: number;
 }
+
+/** Limit on pipelines of a controller whose models come and go. */
+export const MOST_PIPELINES = 64;
 
 /** A step of a pipeline: requests for one model. */
 export interface PipelineStep {
@@ -62,6 +66,8 @@ interface PipelineHost {
   /** True if arriving requests are admitted by prediction. */
   readonly predicts: boolean;
   isServing(model: number): boolean;
+  /** Number of models that its slot has had. */
+  tenancy(model: number): number;
   queued(model: number): number;
   offer(
     model: number,
@@ -72,6 +78,8 @@ interface PipelineHost {
     tenant: number,
   ): number;
   cancel(slot: number): void;
+  /** Reports a request of a step, number `i` of its flow, in `own`. */
+  begun(slot: number, step: number, i: number, own: number): void;
   /** Answers the request of a pipeline, whose slot is then free. */
   ended(slot: number, outcome: Outcome, nowNs: number): void;
 }
@@ -80,7 +88,7 @@ interface PipelineHost {
 interface Flow {
   readonly slot: number;
   readonly pipeline: Pipeline;
-  /** By step: its number of requests, fixed on arrival but looked at only once the step begins. */
+  /** By step: its number of requests, looked at only once the step begins. */
   readonly counts: Int32Array;
   /** By step: `TO_COME`, or the number of its unanswered requests. */
   readonly open: Int32Array;
@@ -90,6 +98,8 @@ interface Flow {
   workNs: number;
   hasBegun: boolean;
   hasEnded: boolean;
+  /** True if a step could not be given its inputs. */
+  isBroken: boolean;
   /** True once a request of a step was executed. */
   wasExecuted: boolean;
   /** Product over the steps with variants that have begun of the mean accuracy of theirs; 0: none. */
@@ -109,8 +119,10 @@ interface Pipeline extends PipelineSpec {
   readonly firstStep: number;
   /** By step: steps that wait for it. */
   readonly next: readonly (readonly number[])[];
-  /** By step: share of the SLO after which it must end; null: `slack`. */
-  readonly shares: readonly number[] | null;
+  /** By step: share of the SLO after which it must end; null: `slack`; undefined: not computed yet. */
+  shares?: readonly number[] | null;
+  /** By step and variant: `tenancy` of its model, whose slot another one may get. */
+  readonly tenancies: readonly (readonly number[])[];
 }
 
 /**
@@ -123,19 +135,20 @@ interface Pipeline extends PipelineSpec {
  * A step without requests is skipped, and so is one that comes after skipped steps only.
  */
 export class Pipelines {
-  private readonly pipelines: readonly Pipeline[];
+  private readonly pipelines: Pipeline[] = [];
   /** By slot: the flow that a pipeline's or a step's request belongs to. */
   private readonly flows: (Flow | undefined)[] = [];
   /** By model: GPU time that each of its requests took lately. */
   private readonly costs: number[] = [];
   /** By step: its requests of late, each counting less as time passes. */
-  private readonly recent: { count: number; atNs: number }[];
+  private readonly recent: { count: number; atNs: number }[] = [];
   /** By step, of the flow measured last: time that it needs, and time from its end to that of the pipeline. */
-  private readonly ownNs: Float64Array;
-  private readonly restNs: Float64Array;
+  private readonly ownNs: number[] = [];
+  private readonly restNs: number[] = [];
   /** By step: the same, with the least that must be assumed, below which a request is dropped. */
-  private readonly ownLeastNs: Float64Array;
-  private readonly restLeastNs: Float64Array;
+  private readonly ownLeastNs: number[] = [];
+  private readonly restLeastNs: number[] = [];
+  private steps = 1;
 
   /** `first`: number of the first pipeline in `RequestTable.model`, after all models. */
   constructor(
@@ -143,27 +156,40 @@ export class Pipelines {
     private first: number,
     private readonly host: PipelineHost,
   ) {
-    let steps = 1;
-    this.pipelines = specs.map((spec) => {
-      const firstStep = steps;
-      steps += spec.steps.length;
-      const next = spec.steps.map((_, s) =>
-        spec.steps.flatMap(({ after }, t) => (after.includes(s) ? t : [])),
-      );
-      return {
-        ...spec,
-        workNs: 0,
-        sloNs: 0,
-        firstStep,
-        next,
-        shares: sharesOf(spec, next, host.cluster.models),
-      };
-    });
-    this.recent = Array.from({ length: steps }, () => ({ count: 0, atNs: 0 }));
-    this.ownNs = new Float64Array(steps);
-    this.restNs = new Float64Array(steps);
-    this.ownLeastNs = new Float64Array(steps);
-    this.restLeastNs = new Float64Array(steps);
+    for (const [index, spec] of specs.entries()) this.put(index, spec);
+  }
+
+  /** Puts a pipeline in the place of its predecessor, whose requests go on as they began. */
+  put(index: number, spec: PipelineSpec): void {
+    const { steps } = spec;
+    const next = steps.map((_, s) => steps.flatMap(({ after }, t) => (after.includes(s) ? t : [])));
+    const before = this.pipelines[index];
+    const firstStep = before?.steps.length === steps.length ? before.firstStep : this.steps;
+    this.steps = Math.max(this.steps, firstStep + steps.length);
+    while (this.recent.length < this.steps) this.recent.push({ count: 0, atNs: 0 });
+    const tenancies = steps.map((step) => variantsOf(step).map(({ model }) => this.host.tenancy(model)));
+    this.pipelines[index] = { ...spec, workNs: 0, sloNs: 0, firstStep, next, tenancies };
+  }
+
+  nameOf(index: number): string | undefined {
+    return this.pipelines[index]?.name;
+  }
+
+  /** True if requests for the pipeline may be offered. */
+  isServing(index: number): boolean {
+    const pipeline = this.pipelines[index];
+    return pipeline?.steps.every((_, s) => this.serves(pipeline, s)) === true;
+  }
+
+  /**
+   * Sets how many requests a later step has, as the outputs of the step's request in `slot` say, which is about to end.
+   * That request fails if they are too many, or negative.
+   */
+  setCount(slot: number, later: number, count: number): void {
+    const flow = this.flows[slot];
+    if (flow === undefined) return;
+    if (count < 0 || count > MOST_FAN_OUT) flow.isBroken = true;
+    else flow.counts[later] = count;
   }
 
   /** Numbers the pipelines from `first` on, after more models. */
@@ -183,7 +209,7 @@ export class Pipelines {
       ...{ slot, pipeline, counts },
       open: new Int32Array(pipeline.steps.length).fill(TO_COME),
       slots: new Set(),
-      ...{ workNs: 0, hasBegun: false, hasEnded: false, wasExecuted: false, accuracy: 0 },
+      ...{ workNs: 0, hasBegun: false, hasEnded: false, isBroken: false, wasExecuted: false, accuracy: 0 },
     };
   }
 
@@ -233,9 +259,10 @@ export class Pipelines {
     requests.accuracy[slot] = 0;
     flow.slots.delete(slot);
     if (flow.hasEnded) return true;
-    if (outcome > OUTCOME_LATE) this.fail(flow, step - flow.pipeline.firstStep, outcome, nowNs, slot);
+    const own = step - flow.pipeline.firstStep;
+    if (outcome > OUTCOME_LATE) this.fail(flow, own, outcome, nowNs, slot);
+    else if (flow.isBroken) this.fail(flow, own, OUTCOME_ERROR, nowNs, slot);
     else {
-      const own = step - flow.pipeline.firstStep;
       flow.wasExecuted = true;
       this.addWork(flow, requests.model[slot], -1);
       if (--flow.open[own] === 0) this.goOn(flow, nowNs);
@@ -270,7 +297,7 @@ export class Pipelines {
   private canBegin(flow: Flow, s: number, nowNs: number): boolean {
     const { slot, pipeline } = flow;
     const { requests } = this.host;
-    if (!this.isServing(pipeline.steps[s])) return false;
+    if (!this.serves(pipeline, s)) return false;
     if (!this.fits(flow, s, nowNs) && !(this.forgets(flow, nowNs) && this.fits(flow, s, nowNs))) {
       const waitedNs = nowNs - requests.arrivalNs[slot];
       requests.predictedNs[slot] = waitedNs + this.ownLeastNs[s] + this.restLeastNs[s];
@@ -304,6 +331,7 @@ export class Pipelines {
       requests.parent[own] = requests.id[slot];
       this.flows[own] = flow;
       flow.slots.add(own);
+      host.begun(slot, s, i, own);
     }
     if (accuracy > 0) flow.accuracy = (flow.accuracy || 1) * accuracy;
   }
@@ -338,6 +366,14 @@ export class Pipelines {
     return best;
   }
 
+  /** True if the step's model is there, and not another one in its slot. */
+  private serves({ steps, tenancies }: Pipeline, s: number): boolean {
+    const { host } = this;
+    return variantsOf(steps[s]).some(
+      ({ model }, v) => host.isServing(model) && host.tenancy(model) === tenancies[s][v],
+    );
+  }
+
   /** True if a step and what follows can be done in time. A pipeline of one step is judged like any request. */
   private fits({ slot, pipeline, wasExecuted }: Flow, s: number, nowNs: number): boolean {
     const { arrivalNs, sloNs } = this.host.requests;
@@ -366,10 +402,6 @@ export class Pipelines {
     let workNs = 0;
     for (const each of this.pipelines) workNs += each.workNs * Math.min(1, sloNs / Math.max(1, each.sloNs));
     return Math.ceil(workNs / Math.max(1, this.host.cluster.up.count));
-  }
-
-  private isServing(step: PipelineStep): boolean {
-    return variantsOf(step).some(({ model }) => this.host.isServing(model));
   }
 
   /** GPU time of a request; in full batches until INFERs of the model were seen. */
@@ -441,6 +473,7 @@ export class Pipelines {
   private deadlineNs({ slot, pipeline }: Flow, s: number, nowNs: number): number {
     const { arrivalNs, sloNs } = this.host.requests;
     const endNs = arrivalNs[slot] + sloNs[slot];
+    pipeline.shares ??= sharesOf(pipeline, this.host.cluster.models);
     if (pipeline.shares !== null) return arrivalNs[slot] + Math.floor(sloNs[slot] * pipeline.shares[s]);
     const [ownNs, restNs] = [this.ownNs[s], this.restNs[s]];
     // Nothing is known while no GPU is in service.
@@ -468,7 +501,7 @@ export class Pipelines {
       const latencies = variantsOf(steps[s]).map(({ model }) => this.predictedNs(model, count - 1, nowNs));
       ownNs[s] = Math.min(1, count) * Math.min(...latencies);
       const mayBeSkipped = isToCome && least === 0;
-      if (!mayBeSkipped && !this.isServing(steps[s])) ownLeastNs[s] = Number.POSITIVE_INFINITY;
+      if (!mayBeSkipped && !this.serves(flow.pipeline, s)) ownLeastNs[s] = Number.POSITIVE_INFINITY;
       else if (host.predicts && !isCold) ownLeastNs[s] = ownNs[s];
       else ownLeastNs[s] = mayBeSkipped ? 0 : this.shortestOf(steps[s]);
     }
@@ -508,11 +541,7 @@ function fastest(step: PipelineStep): number {
 }
 
 /** By step: longest way to its end, by weight, as a part of the longest way through it; null for `slack`. */
-function sharesOf(
-  { steps, split }: PipelineSpec,
-  next: readonly (readonly number[])[],
-  models: readonly ModelSpec[],
-): number[] | null {
+function sharesOf({ steps, split, next }: Pipeline, models: readonly ModelSpec[]): number[] | null {
   if (split === 'slack') return null;
   const weights = steps.map(({ model, budget }) =>
     split === 'fixed' ? budget : split === 'equal' ? 1 : shortestExecNs(models[model]),

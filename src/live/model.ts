@@ -174,6 +174,8 @@ export interface ServedModel {
   readonly sloNs: number | null;
   /** Digest of its files and settings; absent: unknown. */
   readonly digest?: string;
+  /** True for a pipeline of models. */
+  readonly isPipeline?: boolean;
   /** By output: names of its classes; null or absent: none. */
   readonly labels?: readonly (readonly string[] | null)[] | null;
 }

@@ -144,6 +144,8 @@ export interface InferenceRequest {
   readonly sloNs: number;
   /** Length of its input, for a model that takes several; 0 or absent otherwise. */
   readonly length?: number;
+  /** For a pipeline, by step: number of its requests, unless the tensors say so. Absent: one each. */
+  counts?: Int32Array;
   /** Start of the SLO, on the service's clock and not later than now; absent: now. */
   readonly arrivalNs?: number | undefined;
   /** The client's `traceparent`; null or absent: none. */

@@ -1,15 +1,19 @@
 import { join, resolve } from 'node:path';
 import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
+import { stream } from '../base/random/streams.js';
 import { NS_PER_S } from '../base/units.js';
 import { areSimulated, type Experiment } from '../config/experiment.js';
-import { refusePipelines } from '../config/pipelines.js';
+import { targetNames } from '../config/pipelines.js';
 import { scalerEntryOf } from '../config/schema-policy.js';
 import { GPU_OFF, GPU_ON, GPU_STARTING, type GpuState } from '../core/fleet-observer.js';
 import { FailingLink, PLANNED } from '../live/controller/link/failing-link.js';
 import { LocalLink, type WorkerLink } from '../live/controller/link/worker-link.js';
+import type { LiveController } from '../live/controller/live-controller.js';
+import { wirePipeline } from '../live/pipeline.js';
 import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { RecordingEvents } from '../live/recording/server-recorder.js';
+import type { SchedulingService } from '../live/service.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import { generatorFigures, play } from '../load/player.js';
 import { openServiceTarget } from '../load/service-target.js';
@@ -18,6 +22,7 @@ import { type Assembly, type ClusterSettings, startCluster } from '../serve/clus
 import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
 import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
+import { drawCounts } from '../sim/fan-out.js';
 import type { Engine, EngineReport, EngineTask } from './engine.js';
 import type { Scaling } from './scaling.js';
 
@@ -35,7 +40,6 @@ export function live({ journal }: LiveOptions = {}): Engine {
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
   const { experiment, source, observer, outDir, events, begin, watch, onProgress } = task;
-  refusePipelines(experiment, 'live mode serves');
   refuseSimulatedOnly(experiment);
   const machines = await startAll(await experimentMachines(experiment));
   begin();
@@ -77,11 +81,12 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   }));
   const { controller, assembly, observers } = cluster;
   try {
-    const names = experiment.models.map(({ name }) => name);
+    servePipelines(experiment, controller);
+    const names = targetNames(experiment.models, experiment.pipelines);
     const played = await play({
       source,
       clock: assembly.clock,
-      target: openServiceTarget(controller, { models: names, seed: experiment.seed }),
+      target: openServiceTarget(withCounts(experiment, controller), { models: names, seed: experiment.seed }),
       onProgress,
     });
     await cluster.close(DRAIN_NS);
@@ -102,6 +107,39 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
     await cluster.close();
     throw error;
   }
+}
+
+/** Throws `E_CONFIG_VALUE` for pipelines whose models do not fit together. */
+function servePipelines({ pipelines, models, placeOf }: Experiment, controller: LiveController): void {
+  const find = (name: string) => {
+    const index = models.findIndex((each) => each.name === name);
+    return { index, model: controller.modelAt(index)! };
+  };
+  for (const [p, pipeline] of pipelines.entries()) {
+    try {
+      controller.putPipeline(p, wirePipeline(pipeline, find));
+    } catch (error) {
+      throw new EscapementError('E_CONFIG_VALUE', (error as Error).message, placeOf(['pipelines', p]));
+    }
+  }
+}
+
+/** Draws how many requests the steps of pipelines have, as simulations do, where no tensor says it. */
+function withCounts({ pipelines, models, seed }: Experiment, service: SchedulingService): SchedulingService {
+  if (pipelines.length === 0) return service;
+  const random = stream(seed, 'pipelines');
+  return {
+    get state() {
+      return service.state;
+    },
+    nowNs: () => service.nowNs(),
+    watch: (changed) => service.watch(changed),
+    infer: (request) => {
+      const pipeline = pipelines[request.model - models.length];
+      if (pipeline !== undefined) request.counts = drawCounts(pipeline, random);
+      service.infer(request);
+    },
+  };
 }
 
 /** Throws `E_CONFIG_VALUE` for a scaler, and for failures of GPUs that are not simulated. */
@@ -168,7 +206,7 @@ function settingsOf(
   { policy, sloNs, admission, missedWindow, classes, tenants, padding }: Experiment,
   links: readonly WorkerLink[],
 ): ClusterSettings {
-  return { links, policy, sloNs, admission, missedWindow, classes, tenants, padding };
+  return { links, policy, sloNs, admission, missedWindow, classes, tenants, padding, hasAllModels: true };
 }
 
 function recordingOf(

@@ -25,6 +25,7 @@ export function clusterModels(controller: LiveController, fleet: Fleet): ModelHo
       return { index, model };
     },
     spread: (index, workers) => fleet.models.spread(index, workers),
+    putPipeline: (index, pipeline) => controller.putPipeline(index, pipeline),
     retireModel: (index) => controller.retireModel(index),
   };
 }

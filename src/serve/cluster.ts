@@ -40,6 +40,8 @@ export interface ClusterSettings {
    * none.
    */
   readonly joining?: { readonly maxGpus: number; begin(fleet: Fleet): void } | null;
+  /** True if no models come later: pipelines then have the indices right after them. Default: false. */
+  readonly hasAllModels?: boolean;
   /** Default: one that starts now. */
   readonly clock?: Clock;
   /** Time that a result may be overdue before its worker is restarted. Default: 10 s. */
@@ -100,7 +102,11 @@ export async function startCluster<T extends ClusterObservers>(
       graceNs: GRACE_NS,
     });
     const missedWindow = settings.missedWindow ?? LIVE_MISSED_WINDOW;
-    const assembly = { settings: { ...settings, missedWindow }, fleet, cluster: workers, clock };
+    const spec = settings.hasAllModels === true ? { ...workers.spec, spareModels: 0 } : workers.spec;
+    const assembly = {
+      ...{ settings: { ...settings, missedWindow }, fleet, clock },
+      cluster: { ...workers, spec },
+    };
     cluster = new LiveCluster(assembly, observe(assembly));
     cluster.start();
     return cluster;

@@ -2,6 +2,7 @@ import { NS_PER_S } from '../base/units.js';
 import type { ModelReference } from '../live/messages.js';
 import type { ServedModel } from '../live/model.js';
 import type { ModelList } from '../live/model-list.js';
+import type { ServedPipeline } from '../live/pipeline.js';
 
 /** Modes that determine which models are loaded. */
 export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
@@ -62,6 +63,8 @@ export interface ModelHost {
   addModel(reference: ModelReference): Promise<{ readonly index: number; readonly model: ServedModel }>;
   /** Has these workers prepare the model if they did not have it before. */
   spread(index: number, workers: readonly string[]): Promise<void>;
+  /** Serves a pipeline of models that it has, in place of the `index`th. Returns the index for its requests. */
+  putPipeline(index: number, pipeline: ServedPipeline): number;
   /** Resolves when its requests are answered and no GPU or worker holds it any more. */
   retireModel(index: number): Promise<void>;
 }

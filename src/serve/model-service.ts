@@ -3,6 +3,7 @@ import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { pause } from '../base/world/pause.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time, Timer } from '../base/world/time.js';
+import type { PipelineDefinition } from '../core/pipeline-definition.js';
 import { NoWorker } from '../live/controller/fleet-models.js';
 import { NO_WORKER } from '../live/controller/served-state.js';
 import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
@@ -29,6 +30,7 @@ import {
 import { coded, gone, noneServed, noSuchModel, unknown, whatIsServed } from './model-errors.js';
 import { ModelHandles } from './model-handles.js';
 import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnloaded } from './model-table.js';
+import { ServedPipelines } from './served-pipelines.js';
 
 /** Time that a request for the index waits for a look at the disk, which profiling of a model may delay. */
 const LOOK_NS = NS_PER_S;
@@ -77,6 +79,7 @@ export class ModelService implements WatchedService {
   infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
   private readonly table = new ModelTable(() => this.replace());
+  private readonly pipelines: ServedPipelines;
   /** Serializes changes of each model. */
   private readonly turns = new Turns();
   private readonly watchers = new Set<() => void>();
@@ -104,7 +107,10 @@ export class ModelService implements WatchedService {
     /** Clock of requests. */
     readonly nowNs: () => number,
     private readonly time: Time = REAL_TIME,
-  ) {}
+    pipelines: readonly PipelineDefinition[] = [],
+  ) {
+    this.pipelines = new ServedPipelines(pipelines);
+  }
 
   /** Sets the cluster, with the models that its workers have from the start. */
   attach(service: SchedulingService, host: ModelHost, statistics: Running['statistics']): void {
@@ -124,7 +130,9 @@ export class ModelService implements WatchedService {
     const { control, isStrict, pollNs, idleNs } = this.options;
     const { table, there } = this;
     // Models that workers already had when this controller took over.
-    const kept = there.service.state.entries.filter(({ name, version }) => table.get(name, version) === null);
+    const kept = there.service.state.entries.filter(
+      ({ name, version, model }) => model?.isPipeline !== true && table.get(name, version) === null,
+    );
     if (kept.length > 0) this.isStarting = false;
     this.adopt(kept);
     const { list, known, wanted } = await this.firstSurvey();
@@ -597,6 +605,7 @@ export class ModelService implements WatchedService {
       const seen: typeof before = new Map();
       for (const row of this.table.all()) {
         if (row.state !== 'ready' || handles.indexOf(row.handle) < 0) continue;
+        if (this.pipelines.needs(row.handle)) continue;
         const uses = handles.usesOf(row.handle);
         const last = before.get(row.handle);
         const looks = last?.uses === uses ? last.looks + 1 : 0;
@@ -695,6 +704,13 @@ export class ModelService implements WatchedService {
   }
 
   private replace(): void {
+    const { table } = this;
+    const { host, handles } = this.there;
+    this.pipelines.refresh({
+      ...{ table, handles },
+      put: (index, pipeline) => host.putPipeline(index, pipeline),
+      warn: (name, why) => this.events.warn({ model: name }, `not served: ${why}`),
+    });
     this.isStale = true;
     if (this.telling === null) this.tell();
   }
@@ -717,7 +733,7 @@ export class ModelService implements WatchedService {
 
   private build(): ServiceState {
     const { service, host } = this.there;
-    const entries = this.table.entries(this.labels);
+    const entries = [...this.table.entries(this.labels), ...this.pipelines.entries(this.labels)];
     const { notReady, takesRequests = false, takesOver = false } = service.state;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
     if (notReady !== null || takesOver) return { notReady, takesRequests, takesOver, ...same };

@@ -88,7 +88,10 @@ export class Server {
     this.events = new EventLog(log, world.time);
     this.labels = new ModelLabels(options.metricsModels);
     this.requested = new ModelLabels(options.metricsModels);
-    this.models = new ModelService(deployment, log, this.labels, () => clock.nowNs(), clock.time);
+    this.models = new ModelService(
+      ...([deployment, log, this.labels, () => clock.nowNs(), clock.time] as const),
+      options.settings.pipelines,
+    );
     this.registry = options.registry ?? createRegistry();
     this.certificates = new CertificateGauges(this.registry);
   }

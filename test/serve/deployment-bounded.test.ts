@@ -74,7 +74,7 @@ class Host implements ModelHost, SchedulingService {
   }
 
   async spread(): Promise<void> {}
-
+  putPipeline = () => -1;
   async retireModel(index: number): Promise<void> {
     this.slots[index] = false;
   }

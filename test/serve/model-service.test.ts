@@ -60,7 +60,7 @@ class FakeHost implements ModelHost, SchedulingService {
   }
 
   async spread(): Promise<void> {}
-
+  putPipeline = () => -1;
   async retireModel(index: number): Promise<void> {
     await until(() => this.running[index] === 0);
     this.slots[index] = null;

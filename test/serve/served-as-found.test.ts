@@ -34,6 +34,7 @@ class Started implements ModelHost, SchedulingService {
   takeOver = () => {};
   addModel = () => Promise.reject(new Error('all are there'));
   spread = () => Promise.resolve();
+  putPipeline = () => -1;
   retireModel = () => Promise.resolve();
   infer = () => {};
   nowNs = () => 0;

@@ -57,6 +57,7 @@ class LosesItsWorker implements ModelHost, SchedulingService {
   }
 
   spread = () => Promise.resolve();
+  putPipeline = () => -1;
   retireModel = () => Promise.resolve();
   infer = () => {};
   nowNs = () => 0;

@@ -13,7 +13,7 @@ import {
   type RequestTable,
 } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
-import { LIMIT_NONE, LIMIT_RATE, partsOf, type Tenant } from '../../core/tenants.js';
+import { LIMIT_NONE, LIMIT_PIPELINE, LIMIT_RATE, partsOf, type Tenant } from '../../core/tenants.js';
 import { shareText } from '../../record/share-text.js';
 import type { ResultMessage } from '../messages.js';
 import type { ModelSignature, ServedModel } from '../model.js';
@@ -27,7 +27,12 @@ import {
 } from '../service.js';
 import { NO_WORKER } from './served-state.js';
 
+/** Error of a pipeline's request that is given up between two steps. */
+const NO_TIME_FOR_REST = 'there was no time for the rest of the pipeline';
 const NO_OUTPUTS = { outputs: [] };
+
+/** End of a pipeline's request: its outputs, or its error. */
+export type PipelineEnd = Pick<InferenceAnswer, 'outputs' | 'shapes' | 'batchSize' | 'error' | 'isOfInputs'>;
 
 /** Unanswered requests, and the answers of the current step of the core. */
 export class Answers {
@@ -78,11 +83,11 @@ export class Answers {
     if (kind !== INFER) return;
     for (let r = 0; r < count; r++) {
       const slot = requests[r];
-      const request = this.waiting[slot];
+      const request = this.waiting[slot] ?? null;
       const passedNs = nowNs - arrivalNs[slot];
       if (request === null || passedNs <= sloNs[slot]) continue;
       const waitedFor = 'for the result of its INFER, which has not come';
-      this.answerNow(slot, request, { ...notExecuted(OUTCOME_TIMEOUT, ''), passedNs, waitedFor });
+      this.answerAtOnce(slot, request, { ...notExecuted(OUTCOME_TIMEOUT, ''), passedNs, waitedFor });
     }
   }
 
@@ -97,14 +102,41 @@ export class Answers {
     };
   }
 
-  /** Adds an answer of the core; `action`: the INFER that led to it, or null. */
-  add(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
-    const request = this.waiting[slot];
+  /** Keeps a new request until its answer; null: it has one already. */
+  begin(slot: number, request: InferenceRequest | null): void {
     this.given.delete(slot);
+    this.waiting[slot] = request;
+  }
+
+  /**
+   * Adds an answer of the core; `action`: the INFER that led to it, or null; `end`: what a pipeline has made of its
+   * request.
+   */
+  add(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    action: Action | null,
+    end?: PipelineEnd,
+  ): void {
+    const request = this.waiting[slot];
     if (request === null || request === undefined) return;
     this.waiting[slot] = null;
-    const answer = this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0);
-    this.ready.push({ request, answer });
+    const isServed = end !== undefined && outcome <= OUTCOME_LATE;
+    const answer = isServed
+      ? { outcome, predictedNs: 0, ...end }
+      : this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0);
+    const isError = end !== undefined && outcome === OUTCOME_ERROR;
+    this.ready.push({ request, answer: isError ? { ...answer, ...end } : answer });
+  }
+
+  /** Answers a waiting request of which the core learns nothing. */
+  answerAtOnce(slot: number, request: InferenceRequest, answer: InferenceAnswer): void {
+    if (this.waiting[slot] !== request) return;
+    this.waiting[slot] = null;
+    this.given.set(slot, answer.outcome);
+    request.done(answer);
   }
 
   /** Delivers the answers of a completed step: a client may send its next request at once. */
@@ -124,21 +156,10 @@ export class Answers {
     this.giveAll(notExecuted(OUTCOME_REJECTED, STANDS_BY));
   }
 
-  private answerNow(slot: number, request: InferenceRequest, answer: InferenceAnswer): void {
-    this.waiting[slot] = null;
-    this.given.set(slot, answer.outcome);
-    this.ready.push({ request, answer });
-  }
-
   /** The core does not know, and may still decide otherwise for them. */
   private giveAll(answer: InferenceAnswer): void {
-    const { waiting, given } = this;
-    for (const [slot, request] of waiting.entries()) {
-      if (request === null || request === undefined) continue;
-      waiting[slot] = null;
-      given.set(slot, answer.outcome);
-      request.done(answer);
-    }
+    for (const [slot, request] of this.waiting.entries())
+      if (request) this.answerAtOnce(slot, request, answer);
   }
 
   private answerOf(
@@ -159,6 +180,7 @@ export class Answers {
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       const limit = requests.limit[slot];
       const tenant = requests.tenant[slot];
+      if (limit === LIMIT_PIPELINE) return notExecuted(outcome, NO_TIME_FOR_REST);
       if (limit !== LIMIT_NONE)
         return overLimit(limit, this.tenants[tenant], requests.predictedNs[slot], this.parts[tenant]);
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
@@ -184,7 +206,7 @@ export class Answers {
 }
 
 /** Outputs of request number `index` of a batch: its own, or views of the batch's. */
-function scatter(
+export function scatter(
   { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
   { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,
   index: number,

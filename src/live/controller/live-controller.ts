@@ -4,21 +4,25 @@ import { pause } from '../../base/world/pause.js';
 import type { Timer } from '../../base/world/time.js';
 import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
-import { OUTCOME_REJECTED } from '../../core/request.js';
+import { MOST_PIPELINES } from '../../core/pipelines.js';
+import { OUTCOME_REJECTED, type Outcome } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
+import type { ServedPipeline } from '../pipeline.js';
 import type { InferenceRequest, RequestKeeper, SchedulingService, ServiceState } from '../service.js';
 import { Departures, GpuFailures, HangWatch, Outstanding, unloadMessage, unsentResult } from './actions.js';
 import { Answers, notExecuted, tooLate } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
+import { PipelineRequests, tooMany } from './pipeline-requests.js';
 import { ServedState } from './served-state.js';
 
 /** Minimum duration of an action that ran: zero would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
 const UNLOADED = 'the model has been unloaded';
+const STEP_UNLOADED = 'a model of the pipeline has been unloaded';
 
 /**
  * Drives the core with the real clock: requests come in from the frontends, actions go out to the workers, results come
@@ -32,6 +36,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private readonly list: (ServedModel | null)[];
   private readonly models: LiveModels;
   private readonly answers: Answers;
+  private readonly pipelines: PipelineRequests;
   private readonly outstanding = new Outstanding();
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
@@ -68,8 +73,8 @@ export class LiveController implements SchedulingService, RequestKeeper {
           this.answers.waits.sent(action);
           this.departures.add(action);
         },
-        answer: (slot, outcome, nowNs, action) =>
-          this.answers.add(this.core.requests, slot, outcome, nowNs, action),
+        answer: (...answer) => this.answer(...answer),
+        stepBegun: (...step) => this.pipelines.stepBegun(...step),
         modelGone: (model) => {
           this.models.gone(model);
           this.answers.forgetModel(model);
@@ -78,6 +83,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
         grew: (slots) => this.models.grew(slots),
       },
     });
+    this.pipelines = new PipelineRequests(this.answers, this);
     this.failures = new GpuFailures(this.core.cluster.up, fleet);
     this.models = new LiveModels(this.list, this.core, {
       fleet,
@@ -139,22 +145,49 @@ export class LiveController implements SchedulingService, RequestKeeper {
     return this.models.retire(index);
   }
 
+  /** Serves a pipeline of models that are there, in place of the `index`th. Returns the index for its requests. */
+  putPipeline(index: number, pipeline: ServedPipeline): number {
+    if (index >= MOST_PIPELINES) throw new Error(`a server has at most ${MOST_PIPELINES} pipelines`);
+    const number = this.core.firstPipeline + index;
+    this.core.putPipeline(index, pipeline.spec);
+    this.options.journal?.putPipeline(index, pipeline.spec);
+    this.pipelines.put(index, pipeline);
+    this.models.announce(number, pipeline.model);
+    return number;
+  }
+
+  /** Sets the number of requests of a later step, as that of a step's request in `slot` says, which is about to end. */
+  setCount(slot: number, step: number, count: number): void {
+    this.core.setCount(slot, step, count);
+    this.options.journal?.setCount(slot, step, count);
+  }
+
+  traced(slot: number, trace: string | null | undefined): void {
+    if (trace) this.options.events.traced(this.core.requests.id[slot], trace);
+  }
+
   nowNs(): number {
     return this.options.clock.nowNs();
   }
 
   infer(request: InferenceRequest): void {
-    const { model, sloNs, user, trace = null, arrivalNs = this.nowNs() } = request;
-    const { requestClass = 0, tenant = 0, length = 0 } = request;
-    if (this.closed || !this.core.isServing(model)) {
-      const answer = this.closed ? tooLate() : notExecuted(OUTCOME_REJECTED, UNLOADED);
+    const { core } = this;
+    const { model } = request;
+    const pipeline = core.isPipeline(model) ? model - core.firstPipeline : -1;
+    const isServing = pipeline < 0 ? core.isServing(model) : core.isServingPipeline(pipeline);
+    const counts = pipeline < 0 || !isServing ? null : this.pipelines.countsOf(pipeline, request);
+    const answer = this.closed
+      ? tooLate()
+      : !isServing
+        ? notExecuted(OUTCOME_REJECTED, pipeline < 0 ? UNLOADED : STEP_UNLOADED)
+        : (counts !== null && tooMany(counts)) || null;
+    if (answer !== null) {
       this.options.clock.time.soon(() => request.done(answer));
       return;
     }
-    const slot = this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
-    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
-    if (trace !== null) this.options.events.traced(this.core.requests.id[slot], trace);
-    this.answers.waiting[slot] = request;
+    const slot = counts === null ? this.offer(request) : this.offerPipeline(pipeline, request, counts);
+    this.traced(slot, request.trace);
+    this.answers.begin(slot, request);
     request.keeper = this;
     request.slot = slot;
     this.stepSoon();
@@ -198,6 +231,26 @@ export class LiveController implements SchedulingService, RequestKeeper {
     await fleetClosed;
   }
 
+  private offer(request: InferenceRequest): number {
+    const { model, sloNs, user, trace, arrivalNs = this.nowNs() } = request;
+    const { requestClass = 0, tenant = 0, length = 0 } = request;
+    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
+    return this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
+  }
+
+  private offerPipeline(index: number, request: InferenceRequest, counts: Int32Array): number {
+    const { sloNs, user, trace = null, arrivalNs = this.nowNs(), requestClass = 0, tenant = 0 } = request;
+    this.options.journal?.offerPipeline(index, arrivalNs, sloNs, user, trace, requestClass, tenant, counts);
+    const slot = this.core.offerPipeline(index, arrivalNs, sloNs, user, requestClass, tenant, counts);
+    this.pipelines.begin(slot, index, request);
+    return slot;
+  }
+
+  private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
+    const end = this.pipelines.end(slot, outcome);
+    this.answers.add(this.core.requests, slot, outcome, nowNs, action, end);
+  }
+
   private stepSoon(): void {
     if (this.stepIsDue) return;
     this.stepIsDue = true;
@@ -233,6 +286,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       }
       const judged = this.failures.judge(action, result, this.answers.waiting);
       this.answers.takeIn(action, judged);
+      this.pipelines.takeIn(action, judged);
       this.finish(action, judged.status, measuredBeginNs(action, judged), judged.endNs);
       this.options.events.ran(action, judged);
     }

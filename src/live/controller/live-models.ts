@@ -70,7 +70,10 @@ export class LiveModels {
 
   /** Call when the core has this many slots. */
   grew(slots: number): void {
-    while (this.list.length < slots) this.free.push(this.list.push(null) - 1);
+    while (this.list.length < slots) {
+      const index = this.list.push(null) - 1;
+      if (!this.core.isPipeline(index)) this.free.push(index);
+    }
     this.growing = null;
     this.grown();
   }
@@ -136,10 +139,15 @@ export class LiveModels {
   }
 
   private came(index: number, model: ServedModel): void {
-    const { journal, events, state, specs, changed } = this.options;
-    journal?.putModel(index, model.spec);
+    this.options.journal?.putModel(index, model.spec);
     this.list[index] = model;
     if (this.options.fleet.models.gpusWithout(index).length > 0) this.moved(index);
+    this.announce(index, model);
+  }
+
+  /** Takes requests for a model, or for a pipeline, whose indices follow those of the models. */
+  announce(index: number, model: ServedModel): void {
+    const { events, state, specs, changed } = this.options;
     while (specs.length < index) (specs as ModelSpec[]).push(NO_MODEL);
     (specs as ModelSpec[])[index] = model.spec;
     events.modelCame(index, model);

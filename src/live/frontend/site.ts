@@ -138,7 +138,7 @@ export class Catalog {
 
   modelMetadata(entry: ModelEntry) {
     const { name } = entry;
-    const { signature } = this.known(entry);
+    const { signature, isPipeline } = this.known(entry);
     const describe = (tensor: TensorSignature) => ({
       name: tensor.name,
       datatype: tensor.datatype,
@@ -149,7 +149,7 @@ export class Catalog {
       versions: (this.byName().get(name) ?? [])
         .filter((each) => each === entry || each.state === 'ready')
         .map(({ version }) => version),
-      platform: 'onnxruntime_onnx',
+      platform: platformOf(isPipeline),
       inputs: signature.inputs.map(describe),
       outputs: signature.outputs.map(describe),
     };
@@ -270,21 +270,25 @@ const HEADER_BYTES = 4 * KIB;
  * A model's configuration as clients of other servers read it (model configuration extension): names, types and sizes of
  * its tensors, whether it takes batches, and, in their `parameters`, the lengths of its inputs as its config.yaml says them.
  */
-function modelConfig({ spec, signature }: ServedModel, limits: CatalogSettings) {
+function modelConfig({ spec, signature, isPipeline }: ServedModel, limits: CatalogSettings) {
   const { inputs, outputs, batched, maxBatch } = signature;
   // The batch is no dimension in a configuration.
   const ofRow = (tensor: TensorSignature) =>
     describe(batched || maxBatch === undefined ? tensor : { ...tensor, shape: tensor.shape.slice(1) });
   return {
     name: spec.name,
-    platform: 'onnxruntime_onnx',
-    backend: 'onnxruntime',
+    platform: platformOf(isPipeline),
+    backend: isPipeline ? '' : 'onnxruntime',
     max_batch_size: maxBatch ?? (batched ? largestBatch(atLongest(signature), limits) : 0),
     input: inputs.map((input) => ({ ...ofRow(input), format: 'FORMAT_NONE' })),
     output: outputs.map(ofRow),
-    ...(batched ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
+    ...(batched && !isPipeline ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
     ...(signature.lengths === undefined ? {} : { parameters: lengthParameters(signature) }),
   };
+}
+
+function platformOf(isPipeline = false): string {
+  return isPipeline ? 'ensemble' : 'onnxruntime_onnx';
 }
 
 /** The values are JSON, since parameters are texts. */

@@ -122,13 +122,13 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   }
 
   private takeIn(slot: number, nowNs: number): void {
-    const { cluster, requests } = this.controller;
+    const { requests } = this.controller;
     const model = requests.model[slot];
     if (this.came === null) {
       const arrivalNs = requests.arrivalNs[slot];
       const sloNs = requests.sloNs[slot];
       this.came = {
-        model: cluster.models[model].name,
+        model: this.controller.nameOf(model),
         user: requests.user[slot],
         ...this.senderOf(requests, slot),
         arrivalNs,
@@ -140,7 +140,8 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
       }
     }
     this.slot = slot;
-    this.known.push(this.knowledge(model, nowNs));
+    // The policy knows only the requests of a pipeline's steps.
+    if (!this.controller.isPipeline(model)) this.known.push(this.knowledge(model, nowNs));
   }
 
   private knowledge(model: number, nowNs: number): Knowledge {

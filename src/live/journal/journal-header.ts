@@ -5,6 +5,7 @@ import { ADMISSIONS } from '../../core/admission.js';
 import { MOST_CLASSES } from '../../core/classes.js';
 import { PADDINGS } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
+import { type PipelineSpec, SPLITS } from '../../core/pipelines.js';
 import { MISSED_WINDOWS } from '../../core/retry.js';
 import { MOST_TENANTS } from '../../core/tenants.js';
 
@@ -31,6 +32,16 @@ const MODEL = z.object({
   otherKinds: z.array(z.object(TIMES)).exactOptional(),
   inputBytes: count,
   outputBytes: count,
+});
+const PIPELINE = z.object({
+  name: z.string(),
+  split: z.enum(SPLITS),
+  steps: z.array(
+    z.object({
+      ...{ id: z.string(), model: count, after: z.array(count) },
+      ...{ least: count, mean: z.number().nonnegative(), budget: z.number().positive() },
+    }),
+  ),
 });
 const HEADER = z.object({
   models: z.array(MODEL),
@@ -107,6 +118,16 @@ export function parseHeader(line: string): JournalHeader {
 /** Parses a model added later. Throws `E_JOURNAL`. */
 export function parseModel(text: string): ModelSpec {
   return checked(MODEL, parseJson(text), 'model');
+}
+
+/** Leaves out what the core does not need. */
+export function formatPipeline(spec: PipelineSpec): string {
+  return JSON.stringify(PIPELINE.parse(spec));
+}
+
+/** Parses a pipeline. Throws `E_JOURNAL`. */
+export function parsePipeline(text: string): PipelineSpec {
+  return checked(PIPELINE, parseJson(text), 'pipeline');
 }
 
 function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {

@@ -4,7 +4,8 @@ import { constants, createGunzip } from 'node:zlib';
 import { EscapementError } from '../../base/errors.js';
 import { inputPath } from '../../base/files/input-path.js';
 import type { ModelSpec } from '../../core/model.js';
-import { type JournalHeader, parseHeader, parseModel } from './journal-header.js';
+import type { PipelineSpec } from '../../core/pipelines.js';
+import { type JournalHeader, parseHeader, parseModel, parsePipeline } from './journal-header.js';
 
 /** Receives the contents of a journal, in order. An `EscapementError` that it throws gets the line's number. */
 export interface JournalVisitor {
@@ -17,6 +18,17 @@ export interface JournalVisitor {
     tenant: number,
     length: number,
   ): void;
+  offerPipeline(
+    pipeline: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass: number,
+    tenant: number,
+    counts: Int32Array,
+  ): void;
+  setCount(slot: number, step: number, count: number): void;
+  putPipeline(index: number, spec: PipelineSpec): void;
   /** Trace of the preceding request. */
   trace(traceparent: string): void;
   cancel(slot: number): void;
@@ -96,6 +108,25 @@ const LINES: Readonly<Record<string, Line>> = {
       const [user, requestClass = 0, tenant = 0, length = 0] = rest.map(index);
       visitor.offer(index(model), time(arrival), number(slo), user, requestClass, tenant, length);
     },
+  },
+  f: {
+    fields: [8],
+    isOpen: true,
+    visit: (visitor, [, pipeline, arrival, slo, ...rest]) => {
+      const [user, requestClass, tenant, ...counts] = rest.map(index);
+      const sender = [user, requestClass, tenant] as const;
+      visitor.offerPipeline(index(pipeline), time(arrival), number(slo), ...sender, Int32Array.from(counts));
+    },
+  },
+  n: {
+    fields: [4],
+    visit: (visitor, [, slot, step, count]) => visitor.setCount(index(slot), index(step), number(count)),
+  },
+  l: {
+    fields: [3],
+    isOpen: true,
+    visit: (visitor, [, pipeline, ...spec]) =>
+      visitor.putPipeline(index(pipeline), parsePipeline(spec.join(' '))),
   },
   w: { fields: [2], visit: (visitor, [, trace]) => visitor.trace(trace.slice(0, LONGEST_TRACE_CHARS)) },
   c: { fields: [2], visit: (visitor, [, slot]) => visitor.cancel(index(slot)) },

@@ -3,7 +3,8 @@ import { GrowingFile } from '../../base/files/growing-file.js';
 import type { DiskAndTime } from '../../base/world/disk.js';
 import type { Action } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
-import { formatHeader, type JournalHeader } from './journal-header.js';
+import type { PipelineSpec } from '../../core/pipelines.js';
+import { formatHeader, formatPipeline, type JournalHeader } from './journal-header.js';
 
 /** Anything else would break the line, and with it the whole journal. */
 const ONE_WORD = /^[!-~]{1,55}$/;
@@ -15,6 +16,8 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  * | line | call |
  * | --- | --- |
  * | `o MODEL ARRIVAL SLO USER [CLASS TENANT [LENGTH]]` | `offer`; without the last two, or three, they are 0 |
+ * | `f PIPELINE ARRIVAL SLO USER CLASS TENANT COUNT…` | `offerPipeline` |
+ * | `n SLOT STEP COUNT` | `setCount` |
  * | `w TRACEPARENT` | none: trace of the request in the preceding line |
  * | `c SLOT` | `cancel` |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
@@ -24,6 +27,7 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  * | `a MODEL GPU…` | `setAbsent` |
  * | `t MODEL` | `retireModel` |
  * | `g SLOTS` | `grow` |
+ * | `l PIPELINE JSON` | `putPipeline` |
  * | `s NOW` | `step` |
  * | `e DIGEST` | the end, with the controller's digest |
  *
@@ -68,7 +72,27 @@ export class JournalWriter {
     const sender = known ? ` ${requestClass} ${tenant}` : '';
     const measured = length === 0 ? '' : ` ${length}`;
     this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}${sender}${measured}\n`);
-    if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
+    this.trace(trace);
+  }
+
+  offerPipeline(
+    pipeline: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    trace: string | null,
+    requestClass: number,
+    tenant: number,
+    counts: Int32Array,
+  ): void {
+    this.hasRequests = true;
+    const numbers = [pipeline, arrivalNs, sloNs, user, requestClass, tenant, ...counts];
+    this.file.write(`f ${numbers.join(' ')}\n`);
+    this.trace(trace);
+  }
+
+  setCount(slot: number, step: number, count: number): void {
+    this.file.write(`n ${slot} ${step} ${count}\n`);
   }
 
   cancel(slot: number): void {
@@ -103,6 +127,10 @@ export class JournalWriter {
     this.file.write(`g ${slots}\n`);
   }
 
+  putPipeline(index: number, spec: PipelineSpec): void {
+    this.file.write(`l ${index} ${formatPipeline(spec)}\n`);
+  }
+
   step(nowNs: number): void {
     this.file.write(`s ${nowNs}\n`);
   }
@@ -122,5 +150,9 @@ export class JournalWriter {
   close(digest: string): Promise<void> {
     this.file.write(`e ${digest}\n`);
     return this.file.close();
+  }
+
+  private trace(trace: string | null): void {
+    if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
   }
 }

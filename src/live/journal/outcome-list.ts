@@ -97,8 +97,10 @@ export class OutcomeList implements RunObserver, ReplayWatcher {
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
+    // Requests of steps are part of one that counts.
+    if (requests.step[slot] > 0) return;
     const index = this.finder.indexOf(requests, slot, outcome, nowNs, copies);
-    const model = this.controller.cluster.models[requests.model[slot]].name;
+    const model = this.controller.nameOf(requests.model[slot]);
     this.counts[outcome]++;
     this.models.add(model);
     const tenant = this.ofTenants[requests.tenant[slot]];
@@ -115,8 +117,8 @@ export class OutcomeList implements RunObserver, ReplayWatcher {
     if (this.missed.length < this.limit) this.missed.push(one);
   }
 
-  cancelled(): void {
-    this.counts[OUTCOME_CANCELLED]++;
+  cancelled({ step }: RequestTable, slot: number): void {
+    if (step[slot] <= 0) this.counts[OUTCOME_CANCELLED]++;
   }
 
   completed(action: Action, nowNs: number, _queued: number, copies: number): void {
@@ -137,7 +139,7 @@ export class OutcomeList implements RunObserver, ReplayWatcher {
     const takenNs = taken?.request === requests.id[slot] ? taken.atNs : nowNs;
     return {
       request: requests.id[slot],
-      model: this.controller.cluster.models[requests.model[slot]].name,
+      model: this.controller.nameOf(requests.model[slot]),
       ...(classes === undefined ? {} : { class: classes[requests.requestClass[slot]].name }),
       ...(tenants === undefined ? {} : { tenant: tenants[requests.tenant[slot]].name }),
       outcome: OUTCOME_NAMES[outcome],

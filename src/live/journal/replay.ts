@@ -3,6 +3,7 @@ import type { Action } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
+import type { PipelineSpec } from '../../core/pipelines.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import { REQUEST_FREE } from '../../core/request.js';
 import type { JournalHeader } from './journal-header.js';
@@ -74,8 +75,11 @@ class Player implements JournalVisitor {
   readonly controller: Controller;
   steps = 0;
   requests = 0;
+  /** Slot of the latest request. */
+  private offered = 0;
   nowNs = 0;
   readonly models = new Set<string>();
+  private readonly pipelines: PipelineSpec[] = [];
   /** Actions without a result, by id. */
   private readonly outstanding = new Map<number, Action>();
 
@@ -123,11 +127,42 @@ class Player implements JournalVisitor {
     this.requests++;
     within(requestClass, this.controller.classes.length, 'class');
     within(tenant, Math.max(1, this.header.tenants?.length ?? 0), 'tenant');
-    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user, requestClass, tenant, length);
+    this.offered = this.controller.offer(
+      ...([this.modelIndex(model), arrivalNs, sloNs, user, requestClass, tenant, length] as const),
+    );
+  }
+
+  offerPipeline(
+    pipeline: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass: number,
+    tenant: number,
+    counts: Int32Array,
+  ): void {
+    this.requests++;
+    within(requestClass, this.controller.classes.length, 'class');
+    within(tenant, Math.max(1, this.header.tenants?.length ?? 0), 'tenant');
+    if (counts.length !== this.pipelines[pipeline]?.steps.length)
+      throw new EscapementError('E_JOURNAL', `is malformed: pipeline ${pipeline} has no such steps`);
+    const sender = [user, requestClass, tenant] as const;
+    this.offered = this.controller.offerPipeline(pipeline, arrivalNs, sloNs, ...sender, counts);
+  }
+
+  setCount(slot: number, step: number, count: number): void {
+    this.controller.setCount(slot, step, count);
+  }
+
+  putPipeline(index: number, spec: PipelineSpec): void {
+    for (const { model } of spec.steps) this.modelIndex(model);
+    this.pipelines[index] = spec;
+    this.controller.putPipeline(index, spec);
   }
 
   trace(traceparent: string): void {
-    for (const watcher of this.options.watchers ?? []) watcher.traced?.(this.requests - 1, traceparent);
+    const request = this.controller.requests.id[this.offered];
+    for (const watcher of this.options.watchers ?? []) watcher.traced?.(request, traceparent);
   }
 
   cancel(slot: number): void {

@@ -42,9 +42,11 @@ export class StatisticsCollector implements RunObserver {
     const counts = this.models[requests.model[slot]];
     if (counts === undefined) return;
     const arrivalNs = requests.arrivalNs[slot];
-    const succeeded = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
+    const succeeded = outcome === OUTCOME_OK || outcome === OUTCOME_LATE;
     add(succeeded ? counts.success : counts.fail, 1, Math.max(0, nowNs - arrivalNs));
-    if (succeeded) add(counts.queue, 1, Math.max(0, action.beginNs - arrivalNs));
+    // The models of a pipeline run for it.
+    if (succeeded && action === null) this.ranOnce(counts);
+    else if (succeeded && action !== null) add(counts.queue, 1, Math.max(0, action.beginNs - arrivalNs));
   }
 
   completed(): void {}
@@ -57,9 +59,7 @@ export class StatisticsCollector implements RunObserver {
     const counts = this.models[model];
     if (counts === undefined) return;
     const inferNs = execNsOf(action, result);
-    counts.lastInferenceMs = Math.floor(this.unixMs());
-    counts.inferenceCount += count;
-    counts.executionCount++;
+    this.ranOnce(counts, count);
     counts.batches[count] ??= { batchSize: count, ...noStages() };
     for (const [stages, times] of [
       [counts, count],
@@ -80,6 +80,12 @@ export class StatisticsCollector implements RunObserver {
   /** Reports the current versions. Forgets the others once they are many. */
   listed(entries: ServiceState['entries']): void {
     if (this.counts.size > entries.length + MOST_UNLISTED) this.keep(entries);
+  }
+
+  private ranOnce(counts: ReturnType<typeof newCounts>, requests = 1): void {
+    counts.lastInferenceMs = Math.floor(this.unixMs());
+    counts.inferenceCount += requests;
+    counts.executionCount++;
   }
 
   private keep(entries: ServiceState['entries']): ReadonlySet<string> {

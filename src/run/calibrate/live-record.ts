@@ -4,6 +4,7 @@ import { createJournaledPolicy } from '../../config/create-policy.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ABORT, type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
+import type { Controller } from '../../core/controller.js';
 import type { Outcome, RequestTable } from '../../core/request.js';
 import { OUTCOME_OK } from '../../core/request.js';
 import { replayJournal } from '../../live/journal/replay.js';
@@ -80,13 +81,13 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
   const tally = new PartTally(experiment.models.length);
   const actions: MeasuredAction[] = [];
   const unknown = new Set<string>();
-  let cluster!: Cluster;
+  let core!: Controller;
   /** A server may have waited long for its first request, from which on the warm-up counts. */
   let begunNs = Number.POSITIVE_INFINITY;
   let lastNs = 0;
   /** Model of the experiment with the name of that of the journal; −1: none. */
   const modelOf = (slot: number) => {
-    const { name } = cluster.models[slot]!;
+    const { name } = core.cluster.models[slot]!;
     const id = ids.get(name);
     if (id === undefined) unknown.add(name);
     return id ?? -1;
@@ -99,12 +100,13 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
     watchers: [
       {
         started: (_, controller) => {
-          ({ cluster } = controller);
+          core = controller;
         },
       },
     ],
     observer: {
       answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number) {
+        if (core.isPipeline(requests.model[slot]!)) return;
         const arrivalNs = requests.arrivalNs[slot]!;
         const model = modelOf(requests.model[slot]!);
         begunNs = Math.min(begunNs, arrivalNs + fromNs);
@@ -115,11 +117,11 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
       completed(action: Action, nowNs: number) {
         if (action.kind === ABORT || action.status !== STATUS_OK) return;
         const model = modelOf(action.model);
-        if (model >= 0) actions.push(logged(action, model, cluster, nowNs));
+        if (model >= 0) actions.push(logged(action, model, core.cluster, nowNs));
       },
     },
   });
-  if (unknown.size === cluster.models.length)
+  if (unknown.size === core.cluster.models.length)
     refuse(path, `its models are ${[...unknown].join(', ')}, none of them simulated`);
   const seconds = (lastNs - begunNs) / NS_PER_S;
   const figures = (of: PartTally, part: number): Figures => {

@@ -14,7 +14,7 @@ export function settingsOf(cluster: ClusterScenario, runtime: ServerSettings['ru
   const { defaultSloNs: sloNs, admission, classes = [], tenants } = cluster;
   return {
     // Its models take inputs of one length.
-    ...{ sloNs, admission, runtime, padding: 'batch' },
+    ...{ sloNs, admission, runtime, padding: 'batch', pipelines: [] },
     classes: classes.map((one) => ({ ...one, priorities: [] })),
     tenants: tenants === undefined ? NO_TENANTS : { header: 'x-tenant', list: tenants.map(tenantOf) },
     policy: policyOf(cluster.policy),

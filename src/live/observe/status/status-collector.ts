@@ -64,10 +64,13 @@ export class StatusCollector implements RunObserver {
     copies: number,
     action: Action | null,
   ): void {
-    this.totals[outcome]++;
     const arrivalNs = requests.arrivalNs[slot];
-    this.history.add(HISTORY.arrived, arrivalNs, 1);
-    this.history.add(outcome === OUTCOME_OK ? HISTORY.good : HISTORY.failed, nowNs, 1);
+    // Those of a step are part of a pipeline's.
+    if (requests.step[slot] <= 0) {
+      this.totals[outcome]++;
+      this.history.add(HISTORY.arrived, arrivalNs, 1);
+      this.history.add(outcome === OUTCOME_OK ? HISTORY.good : HISTORY.failed, nowNs, 1);
+    }
     const { answers } = this;
     const at = answers.add(requests, slot, nowNs);
     const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE) ? action : null;
@@ -84,8 +87,8 @@ export class StatusCollector implements RunObserver {
     answers.copyOutNs[at] = stages.copyOutNs;
   }
 
-  cancelled(): void {
-    this.totals[OUTCOME_CANCELLED]++;
+  cancelled({ step }: RequestTable, slot: number): void {
+    if (step[slot] <= 0) this.totals[OUTCOME_CANCELLED]++;
   }
 
   completed(action: Action, nowNs: number, _queued: number, copies: number): void {

@@ -14,6 +14,7 @@ import {
   type RequestTable,
 } from '../../../core/request.js';
 import { statusName } from '../../../core/status-names.js';
+import { LIMIT_PIPELINE } from '../../../core/tenants.js';
 import { laneOf } from '../../../core/worker.js';
 import { newApiErrorCounters, readApiErrors } from '../../frontend/api-error.js';
 import type { ResultMessage } from '../../messages.js';
@@ -152,15 +153,17 @@ export class ControllerMetrics implements RunObserver {
     this.latency(index, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
     this.queueTime(index, queueS);
     if (ran) this.stageTime(label * STAGES.length, queueS);
+    // Those of a step are part of a pipeline's.
+    if (requests.step[slot] > 0) return;
     if (outcome === OUTCOME_OK) this.goodput(0);
     this.ended(requests, slot, outcome);
     if (outcome === OUTCOME_REJECTED)
-      this.rejected(requests.tenant[slot] * REJECTED_FOR.length + requests.limit[slot]);
+      this.rejected(requests.tenant[slot] * REJECTED_FOR.length + (requests.limit[slot] % LIMIT_PIPELINE));
     if (requests.arrivalCopies[slot] === 0) this.coldStarts(0);
   }
 
   cancelled(requests: RequestTable, slot: number): void {
-    this.ended(requests, slot, OUTCOME_CANCELLED);
+    if (requests.step[slot] <= 0) this.ended(requests, slot, OUTCOME_CANCELLED);
   }
 
   completed(action: Action): void {

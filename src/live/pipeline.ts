@@ -1,0 +1,234 @@
+import type { PipelineDefinition, StepDefinition, TensorReference } from '../core/pipeline-definition.js';
+import type { PipelineSpec } from '../core/pipelines.js';
+import {
+  bytesOfShape,
+  FREE,
+  hasFreeSizes,
+  type ModelSignature,
+  type ServedModel,
+  type Shape,
+  type TensorSignature,
+} from './model.js';
+
+/** A tensor within a pipeline: of a step, or −1, of its client. */
+export interface TensorSource {
+  readonly step: number;
+  /** Index among the outputs of the step, or the inputs of the pipeline. */
+  readonly index: number;
+}
+
+interface ServedStep {
+  readonly signature: ModelSignature;
+  /** By input of the model. `isDealt`: row i is for request i. */
+  readonly inputs: readonly (TensorSource & { readonly isDealt: boolean })[];
+  /** True if it may have another number of requests than one: its outputs are then stacked, a row for each. */
+  readonly isMany: boolean;
+  /** Steps that read its outputs, by index. */
+  readonly readers: readonly number[];
+}
+
+/** A pipeline whose models are there. */
+export interface ServedPipeline {
+  /** As its clients see it. */
+  readonly model: ServedModel;
+  readonly spec: PipelineSpec;
+  readonly steps: readonly ServedStep[];
+  readonly outputs: readonly TensorSource[];
+}
+
+/** Finds a model by name and version. Returns the reason if it is not there. */
+type FindModel = (
+  name: string,
+  version: string | null,
+) => { readonly index: number; readonly model: ServedModel } | string;
+
+/** Inputs and outputs as the author of a pipeline declares them. */
+export type DeclaredTensors = Pick<ModelSignature, 'inputs' | 'outputs'>;
+
+/** Wires a pipeline with the models that are there. Throws an error for people where they do not fit together. */
+export function wirePipeline(
+  definition: PipelineDefinition,
+  find: FindModel,
+  declared: DeclaredTensors | null = null,
+): ServedPipeline {
+  return new Wiring(definition, find).pipeline(declared);
+}
+
+class Wiring {
+  private readonly models: readonly { readonly index: number; readonly model: ServedModel }[];
+  private readonly inputs: TensorSignature[] = [];
+  private readonly isMany: boolean[] = [];
+
+  constructor(
+    private readonly definition: PipelineDefinition,
+    find: FindModel,
+  ) {
+    this.models = definition.steps.map(({ id, modelName, version }) => {
+      const found = find(modelName, version);
+      if (typeof found === 'string') throw this.problem(`step ${id}: ${found}`);
+      return found;
+    });
+  }
+
+  pipeline(declared: DeclaredTensors | null): ServedPipeline {
+    const { name, split, steps } = this.definition;
+    const wired = steps.map((step, s) => this.step(step, s));
+    const sources = this.outputs().map(([output, source]) => ({ output, ...source }));
+    const outputs = sources.map(({ output, step, index }) => ({
+      ...this.tensor({ step, index }),
+      name: output,
+    }));
+    const tensors = { inputs: this.inputs, outputs };
+    const batched =
+      this.models.every(({ model }) => model.signature.batched) &&
+      !hasFreeSizes({ ...tensors, batched: true });
+    const signature = { ...tensors, batched };
+    if (declared !== null) this.checkDeclared(declared, signature);
+    const own = steps.map(({ id, after, least, mean, budget }, s) => {
+      return { id, model: this.models[s].index, after, least, mean, budget };
+    });
+    return {
+      model: this.served(signature),
+      spec: { name, split, steps: own },
+      steps: wired.map((step, s) => {
+        const readers = wired.flatMap(({ inputs }, t) => (inputs.some((each) => each.step === s) ? t : []));
+        return { ...step, readers };
+      }),
+      outputs: sources.map(({ step, index }) => ({ step, index })),
+    };
+  }
+
+  private step(
+    { id, inputs, each, after, isOne, variants }: StepDefinition,
+    s: number,
+  ): Omit<ServedStep, 'readers'> {
+    const { signature } = this.models[s].model;
+    const at = `step ${id}`;
+    if (variants !== undefined) throw this.problem(`${at}: variants are for simulations`);
+    if (signature.lengths !== undefined)
+      throw this.problem(`${at}: its model takes inputs of several lengths, which no pipeline knows`);
+    const names = signature.inputs.map(({ name }) => name);
+    for (const name of [...Object.keys(inputs), ...each])
+      if (!names.includes(name))
+        throw this.problem(`${at}: its model has no input ${name}, only ${names.join(', ')}`);
+    // What comes after skipped steps only is skipped.
+    const mayBeSkipped = after.length > 0 && after.every((before) => this.isMany[before]);
+    this.isMany.push(each.length > 0 || !isOne || mayBeSkipped);
+    const wired = signature.inputs.map((input) => {
+      const isDealt = each.includes(input.name);
+      return { ...this.source(inputs[input.name] ?? { input: input.name }, input, isDealt, at), isDealt };
+    });
+    if (new Set(wired.flatMap(({ isDealt, step }) => (isDealt ? step : []))).size > 1)
+      throw this.problem(`${at}: each: all of its rows must come from one step`);
+    return { signature, inputs: wired, isMany: this.isMany[s] };
+  }
+
+  /** Tensor that feeds an input. */
+  private source(from: TensorReference, input: TensorSignature, isDealt: boolean, at: string): TensorSource {
+    const wanted = isDealt ? { ...input, shape: [FREE, ...input.shape] } : input;
+    if (isDealt && input.datatype === 'BYTES')
+      throw this.problem(`${at}: each: ${input.name} takes texts, which have no rows`);
+    if ('step' in from) {
+      const source = this.outputOf(from, at);
+      const given = this.tensor(source);
+      if (!fits(given, wanted))
+        throw this.problem(
+          `${at}: input ${input.name} takes ${text(wanted)}, and ${this.definition.steps[from.step].id}.${from.output} is ${text(given)}`,
+        );
+      return source;
+    }
+    const index = this.inputs.findIndex(({ name }) => name === from.input);
+    if (index < 0) return { step: -1, index: this.inputs.push({ ...sized(wanted), name: from.input }) - 1 };
+    const given = this.inputs[index];
+    if (given.datatype !== wanted.datatype || `${given.shape}` !== `${wanted.shape}`)
+      throw this.problem(
+        `${at}: input ${input.name} takes ${text(wanted)}, and the pipeline's input ${from.input} is ${text(given)} already: say in inputs where it comes from`,
+      );
+    return { step: -1, index };
+  }
+
+  private outputOf({ step, output }: Extract<TensorReference, { output: string }>, at: string): TensorSource {
+    const names = this.models[step].model.signature.outputs.map(({ name }) => name);
+    const index = names.indexOf(output);
+    if (index >= 0) return { step, index };
+    const { id } = this.definition.steps[step];
+    throw this.problem(`${at}: step ${id} has no output ${output}, only ${names.join(', ')}`);
+  }
+
+  /** An output of a step, or an input of the pipeline, as a whole. */
+  private tensor({ step, index }: TensorSource): TensorSignature {
+    if (step < 0) return this.inputs[index];
+    const output = this.models[step].model.signature.outputs[index];
+    return this.isMany[step] ? sized({ ...output, shape: [FREE, ...output.shape] }) : output;
+  }
+
+  private outputs(): [string, TensorSource][] {
+    const { steps, outputs } = this.definition;
+    if (outputs !== null)
+      return Object.entries(outputs).map(([name, from]) => {
+        if ('step' in from) return [name, this.outputOf(from, `output ${name}`)];
+        throw this.problem(`output ${name}: no step yields it`);
+      });
+    const last = steps.flatMap((_, s) => (steps.some(({ after }) => after.includes(s)) ? [] : s));
+    const all = last.flatMap((step) =>
+      this.models[step].model.signature.outputs.map(({ name }, index): [string, TensorSource] => [
+        name,
+        { step, index },
+      ]),
+    );
+    const twice = all.find(([name], i) => all.findIndex(([other]) => other === name) < i);
+    if (twice !== undefined)
+      throw this.problem(`two of its last steps have an output ${twice[0]}: name its outputs in outputs`);
+    return all;
+  }
+
+  private checkDeclared(declared: DeclaredTensors, found: DeclaredTensors): void {
+    for (const side of ['inputs', 'outputs'] as const) {
+      const what = side.slice(0, -1);
+      for (const { name } of found[side])
+        if (declared[side].every((each) => each.name !== name))
+          throw this.problem(`${what} ${name} of its steps is not declared, and nothing feeds it`);
+      for (const each of declared[side]) {
+        const own = found[side].find(({ name }) => name === each.name);
+        if (own === undefined) throw this.problem(`${what} ${each.name} is declared, and no step has it`);
+        if (!fits(own, each))
+          throw this.problem(
+            `${what} ${each.name} is declared as ${text(each)}, and its steps make it ${text(own)}`,
+          );
+      }
+    }
+  }
+
+  private served(signature: ModelSignature): ServedModel {
+    const { name, sloNs } = this.definition;
+    const bytes = (tensors: readonly TensorSignature[]) => tensors.reduce((sum, each) => sum + each.bytes, 0);
+    const execNs = this.models.reduce((sum, { model }) => sum + model.spec.execNs[0], 0);
+    const nothing = { weightsBytes: 0, pages: 0, loadNs: 0 };
+    const sizes = { inputBytes: bytes(signature.inputs), outputBytes: bytes(signature.outputs) };
+    const spec = { name, ...nothing, ...sizes, batchSizes: [1], execNs: [execNs] };
+    const models = this.models.map(({ model }) => [model.spec.name, model.version, model.digest ?? '']);
+    return { spec, signature, version: '1', sloNs, digest: JSON.stringify(models), isPipeline: true };
+  }
+
+  private problem(what: string): Error {
+    return new Error(`pipeline ${this.definition.name}: ${what}`);
+  }
+}
+
+/** True if a tensor can be given where another is taken, as far as both are known. */
+function fits(given: TensorSignature, taken: TensorSignature): boolean {
+  return (
+    given.datatype === taken.datatype &&
+    given.shape.length === taken.shape.length &&
+    given.shape.every((size, i) => size === taken.shape[i] || size === FREE || taken.shape[i] === FREE)
+  );
+}
+
+function sized(tensor: TensorSignature): TensorSignature {
+  const shape = tensor.shape.map((size) => (size === FREE ? 1 : size));
+  return { ...tensor, bytes: bytesOfShape(tensor.datatype, shape) };
+}
+
+function text({ datatype, shape }: { readonly datatype: string; readonly shape: Shape }): string {
+  return `${datatype} [${shape.join(',')}]`;
+}

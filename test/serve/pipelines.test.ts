@@ -1,0 +1,151 @@
+import { Tensor } from 'onnxruntime-node';
+import { expect, it } from 'vitest';
+import { openSession } from '../../src/live/ort/open-session.js';
+import { CPU } from '../live/models/fixtures.js';
+import { encodeGraph, longs, node } from '../live/models/small-graph.js';
+import { expectReplay, fileModels, type Running, serve, until } from './fixtures.js';
+
+/** More than a step may have requests. */
+const SIZE = 260;
+
+const GRAPHS = {
+  // The places of all elements that are not zero, as rows of one.
+  detect: encodeGraph({
+    inputs: [{ name: 'mask', dims: [SIZE] }],
+    outputs: [{ name: 'found', dims: ['k', 1], type: 'INT64' }],
+    nodes: [node('NonZero', ['mask'], 'at'), node('Transpose', ['at'], 'found', { perm: [1, 0] })],
+  }),
+  classify: encodeGraph({
+    inputs: [{ name: 'x', dims: ['n', 1], type: 'INT64' }],
+    outputs: [{ name: 'y', dims: ['n', 1], type: 'INT64' }],
+    nodes: [node('Mul', ['x', 'three'], 'y')],
+    weights: { three: longs(3) },
+  }),
+  total: encodeGraph({
+    inputs: [
+      { name: 'rows', dims: ['k', 1], type: 'INT64' },
+      { name: 'found', dims: ['m', 1], type: 'INT64' },
+    ],
+    outputs: [{ name: 'sums', dims: [2, 1], type: 'INT64' }],
+    nodes: [
+      node('ReduceSum', ['rows', 'axis'], 'a', { keepdims: 1 }),
+      node('ReduceSum', ['found', 'axis'], 'b', { keepdims: 1 }),
+      node('Concat', ['a', 'b'], 'sums', { axis: 0 }),
+    ],
+    weights: { axis: longs(0) },
+  }),
+};
+
+const PIPELINES = `pipelines=[
+  { name: solo, steps: [{ model: classify }] },
+  { name: pictures, steps: [
+    { model: detect },
+    { model: classify, each: x, inputs: { x: detect.found } },
+    { model: total, inputs: { rows: classify.y, found: detect.found } }],
+    outputs: { sums: total.sums, classes: classify.y, found: detect.found } },
+  { name: joined, steps: [
+    { model: detect },
+    { model: classify, each: x, inputs: { x: detect.found } },
+    { model: total, inputs: { rows: classify.y, found: classify.y } }] },
+  { name: broken, steps: [{ model: detect }, { model: classify, inputs: { x: detect.found } }] },
+  { name: lost, steps: [{ model: absent }] }]`;
+
+const start = async () =>
+  serve({ devices: [CPU, CPU], models: await fileModels(GRAPHS), pages: 20 }, ['slo=20s', PIPELINES]);
+
+const infer = async (
+  { http }: Running,
+  name: string,
+  input: string,
+  datatype: string,
+  data: number[],
+  shape: number[],
+) => {
+  const { status, json } = await http.post(`/v2/models/${name}/infer`, {
+    inputs: [{ name: input, datatype, shape, data }],
+  });
+  return {
+    status,
+    json: json as never as { error: string; outputs: { name: string; shape: number[]; data: number[] }[] },
+  };
+};
+
+const maskOf = (places: readonly number[]) =>
+  Array.from({ length: SIZE }, (_, i) => Number(places.includes(i)));
+
+it('answers as its models do one after the other, whatever their number of rows, alone and together', async () => {
+  const running = await start();
+  const [detect, classify, total] = await Promise.all(
+    [GRAPHS.detect, GRAPHS.classify, GRAPHS.total].map((onnx) => openSession(onnx, CPU, { level: 'all' })),
+  );
+  const expected = async (places: readonly number[]) => {
+    const { found } = await detect!.run({ mask: new Tensor('float32', maskOf(places), [SIZE]) });
+    const { y } = await classify!.run({ x: found! });
+    const { sums } = await total!.run({ rows: y!, found: found! });
+    const plain = (tensor: Tensor, shape = tensor.dims) => ({
+      shape,
+      data: Array.from(tensor.data as BigInt64Array, Number),
+    });
+    return { sums: plain(sums!), classes: plain(y!), found: plain(found!) };
+  };
+  const all = Array.from({ length: 24 }, (_, i) =>
+    Array.from({ length: (i * 5) % 12 }, (_, k) => (i * 31 + k * 7) % SIZE),
+  );
+  const answers = await Promise.all(
+    all.map((places) => infer(running, 'pictures', 'mask', 'FP32', maskOf(places), [SIZE])),
+  );
+  for (const [i, { status, json }] of answers.entries()) {
+    expect(status).toBe(200);
+    const outputs = Object.fromEntries(json.outputs.map(({ name, shape, data }) => [name, { shape, data }]));
+    expect(outputs).toEqual(await expected([...new Set(all[i])]));
+  }
+  const joined = async (places: readonly number[]) =>
+    (await infer(running, 'joined', 'mask', 'FP32', maskOf(places), [SIZE])).json.outputs;
+  expect(await joined([1, 4])).toMatchObject([{ name: 'sums', shape: [1, 2, 1], data: [15, 15] }]);
+  // What comes after skipped steps only is skipped.
+  expect(await joined([])).toMatchObject([{ name: 'sums', shape: [0, 2, 1], data: [] }]);
+  const alone = await infer(running, 'classify', 'x', 'INT64', [5, 7], [2, 1]);
+  expect((await infer(running, 'solo', 'x', 'INT64', [5, 7], [2, 1])).json.outputs).toEqual(
+    alone.json.outputs,
+  );
+  const { json } = await running.http.get('/v2/models/pictures');
+  expect(json).toMatchObject({
+    platform: 'ensemble',
+    outputs: [{ shape: [2, 1] }, { shape: [-1, 1] }, { shape: [-1, 1] }],
+  });
+  const { bytes } = await running.metrics.get('/metrics');
+  expect(/escapement_requests_total\{outcome="ok"\} (\d+)/.exec(bytes.toString())?.[1]).toBe('30');
+  await running.server.close(0);
+  await expectReplay(running.journal, 30);
+});
+
+it('says in one line why a pipeline cannot be served, or a request of it fails', async () => {
+  const running = await start();
+  const { json: index } = await running.http.post('/v2/repository/index');
+  const reasons = Object.fromEntries(
+    (index as { name: string; reason: string }[]).map(({ name, reason }) => [name, reason]),
+  );
+  expect(reasons.broken).toBe(
+    'pipeline broken: step classify: input x takes INT64 [1], and detect.found is INT64 [-1,1]',
+  );
+  expect(reasons.lost).toBe('pipeline lost: step absent: there is no model absent');
+  const many = await infer(
+    running,
+    'pictures',
+    'mask',
+    'FP32',
+    maskOf(Array.from({ length: SIZE }, (_, i) => i)),
+    [SIZE],
+  );
+  expect(many).toMatchObject({ status: 400 });
+  expect(many.json.error).toContain(
+    `step detect: ${SIZE} rows for input x of step classify, which may get 255`,
+  );
+  // A model of its own that leaves takes the pipeline with it.
+  expect((await running.http.post('/v2/repository/models/total/unload')).status).toBe(200);
+  const later = await infer(running, 'pictures', 'mask', 'FP32', maskOf([1]), [SIZE]);
+  expect(later.status).toBe(503);
+  expect(later.json.error).toContain('model total');
+  expect((await infer(running, 'solo', 'x', 'INT64', [5], [1, 1])).status).toBe(200);
+  await until(() => running.server.controller.core.requests.size === 0);
+});
