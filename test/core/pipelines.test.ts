@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { STATUS_OK } from '../../src/core/action.js';
+import { MOST_FAN_OUT } from '../../src/core/pipelines.js';
+import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
+import { ControllerHarness } from './controller-harness.js';
+import { model } from './fixtures.js';
+
+const step = (of: number, after: readonly number[] = []) => {
+  return { id: `s${of}${after}`, model: of, after, least: 0, mean: 1, budget: 1 };
+};
+
+const offer = ({ controller }: ControllerHarness, nowNs: number, ...counts: number[]) =>
+  controller.offerPipeline(0, nowNs, 50_000_000, 0, 0, 0, Int32Array.from(counts));
+
+it('serves no pipeline whose model left, nor with the model that has its slot now', () => {
+  const harness = new ControllerHarness();
+  const { controller, answers } = harness;
+  const pipeline = { name: 'chain', split: 'slack', steps: [step(1)] } as const;
+  controller.putPipeline(0, pipeline);
+  controller.step(0);
+  expect(controller.isServingPipeline(0)).toBe(true);
+  controller.retireModel(1);
+  controller.step(1);
+  expect(controller.isServingPipeline(0)).toBe(false);
+  controller.putModel(1, model({ name: 'other' }));
+  controller.step(2);
+  expect(controller.isServing(1)).toBe(true);
+  expect(controller.isServingPipeline(0)).toBe(false);
+  offer(harness, 3, 1);
+  controller.step(3);
+  expect(answers).toMatchObject([{ id: 0, outcome: OUTCOME_REJECTED }]);
+  controller.putPipeline(0, pipeline);
+  expect(controller.isServingPipeline(0)).toBe(true);
+});
+
+it.each([
+  [0, OUTCOME_OK],
+  [3, OUTCOME_OK],
+  [MOST_FAN_OUT + 1, OUTCOME_ERROR],
+  [-1, OUTCOME_ERROR],
+])('takes %d requests of a step when the step before has ended', (count, outcome) => {
+  const harness = new ControllerHarness();
+  const { controller, answers, policy } = harness;
+  controller.putPipeline(0, { name: 'chain', split: 'equal', steps: [step(0), step(0, [0])] });
+  controller.gpuUp(0, [0]);
+  policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+  offer(harness, 0, 1, 0);
+  controller.step(0);
+  controller.setCount(harness.sent[0].requests[0], 1, count);
+  harness.finish(STATUS_OK, 0, 1_000_000);
+  controller.step(1_000_000);
+  expect(harness.sent.map((action) => action.count)).toEqual(count === 3 ? [3] : []);
+  if (count === 3) harness.finish(STATUS_OK, 1_000_000, 2_000_000);
+  controller.step(2_000_000);
+  expect(answers).toMatchObject([{ id: 0, outcome }]);
+});
