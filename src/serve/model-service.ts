@@ -370,7 +370,8 @@ export class ModelService implements WatchedService {
 
   private async retry(): Promise<void> {
     const { table } = this;
-    if (table.names.length === 0) await this.survey();
+    // Those that came may have other models.
+    await this.survey();
     for (const name of table.names) {
       const rows = table.versions(name);
       const isServed = rows.some(({ state }) => state === 'ready');
