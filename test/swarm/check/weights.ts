@@ -57,6 +57,12 @@ class WeightsCheck {
 
   private beginLoad(event: Extract<HistoryEvent, { readonly kind: 'began' }>): void {
     const device = this.device(event);
+    const machine = this.history.scenario.cluster.machines.find(({ name }) => name === nameOf(event.process));
+    if (machine?.lacks?.includes(event.model) === true)
+      this.findings.add(
+        event.atNs,
+        `LOAD ${event.action} begins on ${event.process}, which lacks ${event.model}`,
+      );
     device.present.delete(event.model);
     device.loading = event;
     const used = this.pagesOf([...device.present, event.model]);

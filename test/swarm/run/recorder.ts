@@ -22,6 +22,8 @@ export class Recorder implements Tap {
     private readonly ended: (of: Incarnation, change: ProcessChange) => void,
     /** What the clock of a process' machine says. */
     private readonly localNs: (process: string) => number,
+    /** Workers have the models from their start. */
+    private readonly isListed = true,
   ) {
     this.pages = new Map(scenario.map(({ name, pages }) => [name, pages]));
   }
@@ -160,7 +162,8 @@ export class Recorder implements Tap {
   }
 
   private namesOf(process: ProcessLife): string[] {
-    const names = this.models.get(process) ?? this.scenario.map(({ name }) => name);
+    const started = this.isListed ? this.scenario.map(({ name }) => name) : [];
+    const names = this.models.get(process) ?? started;
     this.models.set(process, names);
     return names;
   }

@@ -48,6 +48,7 @@ export class Stage {
       scenario.cluster.models,
       ({ process }) => this.ended(process),
       (name) => this.role(name).machine.clock.localNs(),
+      scenario.cluster.machines.every(({ lacks }) => lacks === undefined),
     );
     this.simulation = new Simulation({
       seed: scenario.seed,

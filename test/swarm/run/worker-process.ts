@@ -1,3 +1,4 @@
+import { StartedModels } from '../../../src/live/worker/local-machine.js';
 import { simulatedModel } from '../../../src/serve/simulated-models.js';
 import { runWorker } from '../../../src/serve/worker.js';
 import { type MachineScenario, type ModelScenario, pagesOn, type Scenario } from '../scenario/scenario.js';
@@ -11,15 +12,21 @@ const PAGE_BYTES = 16 * 2 ** 20;
 /** What `escapement worker` does, on simulated GPUs. */
 export async function startWorker(
   process: SimProcess,
-  { name, gpus, kind }: MachineScenario,
+  { name, gpus, kind, lacks }: MachineScenario,
   { cluster }: Scenario,
 ): Promise<Stoppable> {
   const registers = cluster.joining === 'registers';
+  const models = cluster.models
+    .filter((model) => lacks?.includes(model.name) !== true)
+    .map((model) => ({
+      ...simulatedModel(specOf(model, kind?.slowness ?? 1), 1),
+      ...(lacks && { digest: model.name }),
+    }));
   return runWorker({
     world: process.world,
     machine: {
       devices: Array.from({ length: gpus }, () => ({ kind: 'simulated' as const, timeScale: 1 })),
-      models: cluster.models.map((model) => simulatedModel(specOf(model, kind?.slowness ?? 1), 1)),
+      ...(lacks === undefined ? { models } : { models: [], source: new StartedModels(models) }),
       pages: pagesOn(cluster, name),
       ...(kind === undefined ? {} : { kind: kind.name }),
       pageBytes: PAGE_BYTES,

@@ -18,6 +18,23 @@ export function drawKinds(draw: Draw, cluster: ClusterScenario): readonly Machin
   return machines.map((machine, i) => ({ ...machine, kind: i === 0 ? kinds[0] : draw.pick(kinds) }));
 }
 
+/** In a quarter of the seeds, machines of one kind that lack models, each of which another one has. */
+export function drawLacks(
+  draw: Draw,
+  { models, control }: ClusterScenario,
+  machines: readonly MachineScenario[],
+): readonly MachineScenario[] {
+  const isDrawn = draw.chance(0.25);
+  if (!isDrawn || machines.length === 1 || control !== 'all' || machines.some(({ kind }) => kind))
+    return machines;
+  const lacks = machines.map((): string[] => []);
+  for (const { name } of models) {
+    const kept = draw.int(0, machines.length - 1);
+    for (const [i, list] of lacks.entries()) if (i !== kept && draw.chance(0.5)) list.push(name);
+  }
+  return machines.map((machine, i) => ({ ...machine, lacks: lacks[i] }));
+}
+
 /** In a quarter of the seeds. A log may say every ten seconds, or more often, that another number of GPUs is needed. */
 export function drawScaler(draw: Draw): { readonly scaler?: ScalerScenario } {
   if (!draw.chance(0.25)) return {};

@@ -43,6 +43,7 @@ it('draws GPUs of several kinds, classes, tenants and scalers', () => {
   expect(
     drawn(({ machines, pages }) => machines.some(({ kind = { pages } }) => kind.pages < pages)),
   ).toBeGreaterThan(10);
+  expect(drawn(({ machines }) => machines.some(({ lacks = [] }) => lacks.length > 0))).toBeGreaterThan(20);
   expect(drawn(({ classes }) => classes !== undefined)).toBeGreaterThan(50);
   expect(drawn(({ tenants = [] }) => tenants.some(({ rateRps }) => rateRps !== null))).toBeGreaterThan(50);
   for (const kind of ['reactive', 'predictive'])

@@ -2,7 +2,7 @@ import { NS_PER_S } from '../../../src/base/units.js';
 import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawFaults } from './draw-faults.js';
-import { drawKinds, drawScaler } from './draw-kinds.js';
+import { drawKinds, drawLacks, drawScaler } from './draw-kinds.js';
 import { asSender, drawSenders } from './draw-senders.js';
 import { drawWorkload } from './draw-workload.js';
 import type { Fault } from './fault.js';
@@ -22,7 +22,7 @@ export function drawScenario(seed: number): Scenario {
   // Streams of their own: seeds that draw none of it are as they were.
   const cluster = {
     ...plain,
-    machines: drawKinds(new Draw(seed, 'kinds'), plain),
+    machines: drawLacks(new Draw(seed, 'lacks'), plain, drawKinds(new Draw(seed, 'kinds'), plain)),
     ...drawScaler(new Draw(seed, 'scaler')),
     ...drawSenders(new Draw(seed, 'senders')),
   };

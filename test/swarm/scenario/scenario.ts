@@ -49,6 +49,8 @@ export interface MachineScenario {
   readonly clock: ClockScenario;
   /** Of its GPUs. Absent: they are as all others. */
   readonly kind?: KindScenario;
+  /** Models that it does not have. Absent: it has all, from its start; otherwise it waits to be asked for them. */
+  readonly lacks?: readonly string[];
 }
 
 export interface KindScenario {
