@@ -200,7 +200,7 @@ export const CLAIMS: readonly (readonly [claim: string, ...tests: Test[]])[] = [
   ],
 ];
 
-/** Limits that are not flags: what is limited, and the constant that holds the number. */
+/** Limits that are not flags: what is limited, and the constant or default that holds the number. */
 const LIMITS: readonly (readonly [what: string, file: string, constant: string])[] = [
   ['headers of a request', 'frontend/limits.ts', 'MOST_HEADER_BYTES'],
   [
@@ -210,12 +210,12 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ],
   ['inputs and outputs that a gRPC message names', 'frontend/limits.ts', 'MOST_TENSORS'],
   ['chunks of a body that may be tiny', 'frontend/limits.ts', 'MOST_TINY_CHUNKS'],
-  ['TLS handshake', 'frontend/limits.ts', 'HANDSHAKE_TIMEOUT_MS'],
-  ['sending the headers of a request', 'frontend/limits.ts', 'HEADERS_TIMEOUT_MS'],
-  ['sending a whole request', 'frontend/limits.ts', 'REQUEST_TIMEOUT_MS'],
+  ['TLS handshake', 'frontend/limits.ts', 'handshakeTimeoutMs'],
+  ['sending the headers of a request', 'frontend/limits.ts', 'headersTimeoutMs'],
+  ['sending a whole request', 'frontend/limits.ts', 'requestTimeoutMs'],
   ['sending a gRPC message, reading its response', 'frontend/grpc/rpc.ts', 'PATIENCE_MS'],
-  ['reading nothing of an answer', 'frontend/limits.ts', 'SEND_TIMEOUT_MS'],
-  ['idle between two requests of a connection', 'frontend/limits.ts', 'IDLE_TIMEOUT_MS'],
+  ['reading nothing of an answer', 'frontend/limits.ts', 'sendTimeoutMs'],
+  ['idle between two requests of a connection', 'frontend/limits.ts', 'idleTimeoutMs'],
   ['decoding or encoding one body', 'frontend/limits.ts', 'CODEC_TIMEOUT_MS'],
   ['bodies waiting to be decoded, per thread', 'frontend/limits.ts', 'MOST_CODEC_QUEUE'],
   ['requests in flight per HTTP connection', 'frontend/limits.ts', 'MOST_PIPELINED'],
@@ -264,11 +264,14 @@ export function limitsTable(): string {
   );
 }
 
-/** The value of a constant as a reader writes it, by its unit. Fails where the source has no such constant. */
+/** The value of a constant or default as a reader writes it, by its unit. Fails where the source has none. */
 function shownValue(file: string, name: string): string {
   const source = readFileSync(join(ROOT, 'src/live', file), 'utf8');
-  const text = new RegExp(`const ${name} = ([^;]+);`).exec(source)?.[1];
-  if (text === undefined) throw new Error(`src/live/${file} has no constant ${name}`);
+  const text = new RegExp(`const ${name} = ([^;]+);|^    ${name}: ([^,]+),$`, 'm')
+    .exec(source)
+    ?.slice(1)
+    .find(Boolean);
+  if (text === undefined) throw new Error(`src/live/${file} has no ${name}`);
   const units: Readonly<Record<string, number>> = { KIB, MIB, GIB };
   const value = text
     .split('*')
@@ -276,7 +279,7 @@ function shownValue(file: string, name: string): string {
     .reduce((product, factor) => product * factor, 1);
   if (!Number.isFinite(value))
     throw new Error(`${name} of src/live/${file} is ${text}, which is not understood`);
-  if (name.endsWith('_MS')) return `${value / 1000} s`;
+  if (/ms$/i.test(name)) return `${value / 1000} s`;
   if (/BYTES|RATE/.test(name)) return value % MIB === 0 ? `${value / MIB} MiB` : `${value / KIB} KiB`;
   return value.toLocaleString('en-US');
 }

@@ -174,7 +174,7 @@ test('report says what is wrong with a folder', async () => {
   const { status, stderr } = await runCli(['report', dir]);
   expect(status).toBe(36);
   expect(stderr).toMatch(
-    /^escapement: E_RESULTS: .*run\.json: version: is of version 1, but this program reads version 5; run the experiment again\n$/,
+    /^escapement: E_RESULTS: .*run\.json: version: is of version 1, but this program reads version 6; run the experiment again\n$/,
   );
 });
 
