@@ -479,7 +479,9 @@ export class Pipelines {
     // Nothing is known while no GPU is in service.
     if (restNs === 0 || ownNs + restNs === Number.POSITIVE_INFINITY) return endNs;
     if (nowNs + ownNs + restNs <= endNs) return endNs - Math.ceil(restNs);
-    return nowNs + Math.floor(((endNs - nowNs) * ownNs) / (ownNs + restNs));
+    // Without LOADs, which only requests that have begun can cause.
+    const [ownLeastNs, restLeastNs] = [this.ownLeastNs[s], this.restLeastNs[s]];
+    return nowNs + Math.floor(((endNs - nowNs) * ownLeastNs) / (ownLeastNs + restLeastNs));
   }
 
   /** Measures what the steps of a flow that are not done need. */

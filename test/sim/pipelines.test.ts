@@ -203,6 +203,16 @@ describe('admission by prediction', () => {
   const many = step(0, [], { fanOut: { kind: 'constant', value: 100 }, least: 100, mean: 100 });
   const pipelines = [pipeline([many, step(1, [0])]), pipeline([step(0), step(1, [0])])];
 
+  it('lets requests begin whose SLO is too short for LOADs, so that the next ones find their models', async () => {
+    const chain = [pipeline([step(0), step(1, [0])])];
+    const { answers } = await run({
+      ...{ ...BASE, pipelines: chain, admission: 'predict' as const },
+      source: requests(6, 9 * MS),
+    });
+    const own = answers.filter(({ model }) => model === 3).sort((a, b) => a.user - b.user);
+    expect(own.map(({ outcome }) => outcome).slice(-2)).toEqual([OUTCOME_OK, OUTCOME_OK]);
+  });
+
   it.each([
     [
       'that was done',
