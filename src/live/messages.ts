@@ -1,5 +1,6 @@
 import type { ActionKind } from '../core/action.js';
 import type { ServedModel, Shape } from './model.js';
+import type { ModelReference } from './model-list.js';
 
 /**
  * Messages between controller and workers, as plain objects; the protocol file has their form on a network. Times are by
@@ -72,16 +73,6 @@ export interface WorkerDescription {
   readonly models: readonly ServedModel[];
   /** Name of its process; absent: none. */
   readonly instance?: string;
-}
-
-/** Identification of a model version, common to all workers. */
-export interface ModelReference {
-  readonly name: string;
-  readonly version: string;
-  /** Digest of its files and settings; empty: any. */
-  readonly digest: string;
-  /** Settings in place of those of its `config.pbtxt`, as JSON. */
-  readonly config?: string | undefined;
 }
 
 /** A change of the model at an index since the worker's start; null: none. */

@@ -1,5 +1,15 @@
 import type { EscapementError } from '../base/errors.js';
 
+/** Identification of a model version, common to all workers. */
+export interface ModelReference {
+  readonly name: string;
+  readonly version: string;
+  /** Digest of its files and settings; empty: any. */
+  readonly digest: string;
+  /** Settings in place of those of its `config.pbtxt`, as JSON. */
+  readonly config?: string | undefined;
+}
+
 /** A version of a model that a worker could run. */
 export interface OfferedVersion {
   readonly name: string;

@@ -1,7 +1,6 @@
 import type { ModelSpec } from '../core/model.js';
 import { fromHalf, toHalf } from './half.js';
-import type { ModelReference } from './messages.js';
-import type { ModelList } from './model-list.js';
+import type { ModelList, ModelReference } from './model-list.js';
 
 /** Element types of tensors, by their names in the Open Inference Protocol. */
 export const DATATYPES = {

@@ -1,7 +1,6 @@
 import { NS_PER_S } from '../base/units.js';
-import type { ModelReference } from '../live/messages.js';
 import type { ServedModel } from '../live/model.js';
-import type { ModelList } from '../live/model-list.js';
+import type { ModelList, ModelReference } from '../live/model-list.js';
 import type { ServedPipeline } from '../live/pipeline.js';
 
 /** Modes that determine which models are loaded. */

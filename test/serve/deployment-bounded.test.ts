@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { EscapementError } from '../../src/base/errors.js';
 import { NS_PER_S } from '../../src/base/units.js';
 import type { Time, Timer } from '../../src/base/world/time.js';
-import type { ModelReference } from '../../src/live/messages.js';
+import type { ModelReference } from '../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { StatisticsCollector } from '../../src/live/observe/model-statistics.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';

@@ -2,9 +2,8 @@ import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeF
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
-import type { ModelReference } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
-import type { ModelList } from '../../src/live/model-list.js';
+import type { ModelList, ModelReference } from '../../src/live/model-list.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type {
   InferenceAnswer,

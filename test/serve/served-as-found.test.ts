@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { ModelReference } from '../../src/live/messages.js';
+import type { ModelReference } from '../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';

@@ -1,8 +1,8 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Time } from '../../base/world/time.js';
-import type { ModelChange, ModelReference, WorkerState } from '../messages.js';
+import type { ModelChange, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { WorkerModelList } from '../model-list.js';
+import type { ModelReference, WorkerModelList } from '../model-list.js';
 import { differentModel, onKinds } from './cluster-of-workers.js';
 import type { FleetWorker } from './fleet-worker.js';
 import { LOCAL, WorkerGone } from './link/worker-link.js';

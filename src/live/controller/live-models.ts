@@ -1,8 +1,8 @@
 import type { Action } from '../../core/action.js';
 import type { Controller } from '../../core/controller.js';
 import { type ModelSpec, NO_MODEL } from '../../core/model.js';
-import type { ModelReference } from '../messages.js';
 import type { ServedModel } from '../model.js';
+import type { ModelReference } from '../model-list.js';
 import type { Fleet } from './fleet.js';
 import type { CoreInputs } from './live-controller-options.js';
 import type { LiveEvents } from './live-events.js';

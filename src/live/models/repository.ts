@@ -166,7 +166,7 @@ function placeOf(onnxPath: string): ModelPlace | null {
   return null;
 }
 
-/** What onnxruntime said of models, by digest, up to a limit. */
+/** Metadata of models as onnxruntime describes them, by digest, up to a limit. */
 const described = new Map<string, ModelMetadata>();
 const MOST_DESCRIBED = 1000;
 

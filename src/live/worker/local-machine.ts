@@ -6,12 +6,12 @@ import { type DeviceSpec, deviceName, hasOneLane } from '../device.js';
 import type {
   ActionMessage,
   GpuDescription,
-  ModelReference,
   ResultMessage,
   WorkerDescription,
   WorkerState,
 } from '../messages.js';
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
+import type { ModelReference } from '../model-list.js';
 import { type ModelList, NO_MODELS } from '../model-list.js';
 import { mergeOperatorRuns, NO_OPERATORS, type OperatorRuns } from '../operator-runs.js';
 import { deviceMemory } from '../ort/device-memory.js';

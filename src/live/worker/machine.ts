@@ -1,12 +1,6 @@
-import type {
-  ActionMessage,
-  ModelReference,
-  ResultMessage,
-  WorkerDescription,
-  WorkerState,
-} from '../messages.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { ModelList } from '../model-list.js';
+import type { ModelList, ModelReference } from '../model-list.js';
 import type { OperatorRuns } from '../operator-runs.js';
 
 /** Events of a machine for its driver. */

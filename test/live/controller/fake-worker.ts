@@ -4,11 +4,11 @@ import type {
   ActionMessage,
   GpuDescription,
   ModelChange,
-  ModelReference,
   ResultMessage,
   WorkerDescription,
 } from '../../../src/live/messages.js';
 import type { ServedModel } from '../../../src/live/model.js';
+import type { ModelReference } from '../../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../../src/live/model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../../src/live/operator-runs.js';
 import { model as modelSpec } from '../../core/fixtures.js';

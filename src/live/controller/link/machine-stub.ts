@@ -1,13 +1,7 @@
 import { STATUS_DEVICE_ERROR } from '../../../core/action.js';
-import type {
-  ActionMessage,
-  ModelReference,
-  ResultMessage,
-  WorkerDescription,
-  WorkerState,
-} from '../../messages.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
-import type { ModelList } from '../../model-list.js';
+import type { ModelList, ModelReference } from '../../model-list.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 import { type OperatorTable, runsOf } from '../../operator-table.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';

@@ -2,15 +2,9 @@ import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import { Backoff } from '../../backoff.js';
-import type {
-  ActionMessage,
-  ModelReference,
-  ResultMessage,
-  WorkerDescription,
-  WorkerState,
-} from '../../messages.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
-import type { ModelList } from '../../model-list.js';
+import type { ModelList, ModelReference } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
 import type { Machine } from '../../worker/machine.js';
 import { ClockSync } from './clock-sync.js';

@@ -2,12 +2,12 @@ import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { INFER } from '../../../../src/core/action.js';
 import type {
   ActionMessage,
-  ModelReference,
   ResultMessage,
   WorkerDescription,
   WorkerState,
 } from '../../../../src/live/messages.js';
 import type { ServedModel } from '../../../../src/live/model.js';
+import type { ModelReference } from '../../../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../../../src/live/model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../../../src/live/operator-runs.js';
 import type { Machine, MachineEvents } from '../../../../src/live/worker/machine.js';
