@@ -303,7 +303,6 @@ export class Controller {
     const { cluster, requests } = this;
     cluster.grow(this.growTo);
     this.orders.grow();
-    this.pipelines?.renumber(this.growTo);
     this.decisions.add(this.growTo);
     this.growTo = 0;
     this.policy = this.createPolicy();

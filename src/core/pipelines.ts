@@ -153,7 +153,7 @@ export class Pipelines {
   /** `first`: number of the first pipeline in `RequestTable.model`, after all models. */
   constructor(
     specs: readonly PipelineSpec[],
-    private first: number,
+    private readonly first: number,
     private readonly host: PipelineHost,
   ) {
     for (const [index, spec] of specs.entries()) this.put(index, spec);
@@ -190,13 +190,6 @@ export class Pipelines {
     if (flow === undefined) return;
     if (count < 0 || count > MOST_FAN_OUT) flow.isBroken = true;
     else flow.counts[later] = count;
-  }
-
-  /** Numbers the pipelines from `first` on, after more models. */
-  renumber(first: number): void {
-    for (const flow of this.flows)
-      if (flow !== undefined) this.host.requests.model[flow.slot] += first - this.first;
-    this.first = first;
   }
 
   /** Takes in a new request of a pipeline. */

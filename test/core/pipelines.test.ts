@@ -54,3 +54,21 @@ it.each([
   controller.step(2_000_000);
   expect(answers).toMatchObject([{ id: 0, outcome }]);
 });
+
+it('serves pipelines on when there are more models', () => {
+  const harness = new ControllerHarness();
+  const { controller, answers } = harness;
+  controller.putPipeline(0, { name: 'chain', split: 'equal', steps: [step(0), step(0, [0])] });
+  controller.gpuUp(0, [0]);
+  offer(harness, 0, 1, 1);
+  controller.grow(2 * controller.cluster.models.length);
+  controller.step(0);
+  harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+  offer(harness, 1, 1, 1);
+  for (let nowNs = 1; nowNs < 6; nowNs++) {
+    controller.step(nowNs);
+    if (harness.sent.length > 0) harness.finish(STATUS_OK, nowNs, nowNs + 1);
+  }
+  const outcome = OUTCOME_OK;
+  expect(answers).toMatchObject([{ outcome }, { outcome }]);
+});
