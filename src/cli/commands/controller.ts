@@ -2,7 +2,6 @@ import type { WorkerLink } from '../../live/controller/link/worker-link.js';
 import type { JoiningOptions } from '../../serve/joining.js';
 import { checkPorts, listenAddress } from '../listening.js';
 import { group, list, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
-import { renew } from '../renewal.js';
 import { deploymentFlags, listenFlags, serverFlags } from '../server-options.js';
 import { read, readToken, tlsOf } from '../token.js';
 
@@ -44,6 +43,7 @@ export async function handler(args: Args): Promise<void> {
   const { RemoteLinks } = await import('../../live/controller/link/remote-links.js');
   const { clientCredentials } = await import('../../live/wire/credentials.js');
   const { deploymentOptions } = await import('../machine.js');
+  const { renew } = await import('../renewal.js');
   const { runServer } = await import('../run-server.js');
   const access = await workerAccess(args);
   await runServer('controller', args, async (_settings, { log, world, hung }) => {

@@ -3,7 +3,6 @@ import { checkAddress } from '../../live/wire/address.js';
 import { untilStopped } from '../interruption.js';
 import { checkPorts, hintAtHost } from '../listening.js';
 import { group, list, optional, portOr, text, usageError, type ValuesOf } from '../options.js';
-import { renew, renewIdentity } from '../renewal.js';
 import { listenFlags, machineFlags, runtimeFlags } from '../server-options.js';
 import { read, tlsOf, tokenOf } from '../token.js';
 
@@ -53,6 +52,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { clientCredentials } = await import('../../live/wire/credentials.js');
   const { runtimeOf } = await import('../live-settings.js');
   const { workerMachine } = await import('../machine.js');
+  const { renew, renewIdentity } = await import('../renewal.js');
   const runtime = await runtimeOf(args, (warning) => log.warn(warning));
   const say = (what: string) => log.info(what);
   const [token, tls] = [await tokenOf(args), await tlsOf(args)];
