@@ -536,11 +536,11 @@ export class ModelService implements WatchedService {
     const isServed = before?.state === 'ready';
     const why = this.reasonOf(error);
     const reason = isServed
-      ? `serves the model loaded before; the files on disk are rejected: ${why}`
+      ? `serves the model loaded before; its replacement is rejected: ${why}`
       : `not available: ${why}`;
     if (how.isAsked || before?.reason !== reason) {
       const what = isServed
-        ? 'the files on disk are rejected; the model loaded before stays in service'
+        ? 'its replacement is rejected; the model loaded before stays in service'
         : 'model cannot be loaded';
       this.events.warn({ model: name, version, error: error.message }, what);
     }

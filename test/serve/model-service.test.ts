@@ -285,9 +285,9 @@ describe('a deployment', () => {
     expect((await ask(service, 'm')).error).toBe('m/1');
     expect(states(service)).toEqual(['m/1 ready']);
     expect(reasons(service)[0]).toMatch(
-      /^m\/1 serves the model loaded before; the files on disk are rejected: m\/1\/model\.onnx: onnxruntime cannot/,
+      /^m\/1 serves the model loaded before; its replacement is rejected: m\/1\/model\.onnx: onnxruntime cannot/,
     );
-    expect(said.at(-1)).toBe('the files on disk are rejected; the model loaded before stays in service');
+    expect(said.at(-1)).toBe('its replacement is rejected; the model loaded before stays in service');
     put(dir, 'm', 1, 2);
     await service.load('m');
     expect(reasons(service)).toEqual(['m/1 ']);
@@ -689,9 +689,13 @@ it('loads a model with a configuration of the client, until it is loaded without
   await service.start();
   const ready = () =>
     service.state.entries.flatMap(({ state, version }) => (state === 'ready' ? version : []));
+  const specific = '{"version_policy": {"specific": {"versions": ["1"]}}, "parameters": {}}';
+  await service.load('m', specific);
+  expect(ready()).toEqual(['1']);
   const all = '{"version_policy": {"all": {}}, "backend": "onnxruntime", "instance_group": []}';
   await service.load('m', all);
   expect(ready()).toEqual(['1', '2']);
+  await expect(service.load('m', '{"sequence_batching": {}}')).rejects.toThrow('sequences of requests are not');
   await expect(service.load('m', '{"instance_group": [{"count": 2}]}')).rejects.toThrow(
     'instance_group: has no counterpart here: leave it out',
   );

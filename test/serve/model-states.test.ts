@@ -4,7 +4,7 @@ import { modelStates } from '../../src/serve/server.js';
 
 it.each<[ModelEntry['state'], string, string]>([
   ['ready', '', 'ready'],
-  ['ready', 'serves the model loaded before; the files on disk are rejected: no such file', 'outdated'],
+  ['ready', 'serves the model loaded before; its replacement is rejected: no such file', 'outdated'],
   ['loading', 'being measured', 'loading'],
   ['unloading', 'being unloaded', 'unloading'],
   ['unavailable', 'unloaded', 'unloaded'],

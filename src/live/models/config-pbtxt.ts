@@ -80,14 +80,15 @@ function protoValue(name: string, given: unknown): TextField['value'] {
   if (isObject(given)) return { kind: 'message', fields: fieldsOf(given) };
   if (typeof given === 'number')
     return { kind: Number.isInteger(given) ? 'integer' : 'float', number: given };
+  if (LONG.includes(name) && /^-?\d+$/.test(String(given)))
+    return { kind: 'integer', number: Number(given) };
   const isName = typeof given !== 'string' || name === 'data_type';
   return { kind: isName ? 'name' : 'string', text: String(given) };
 }
 
 /** True for what servers write for a field that is not set. */
 function isEmpty(name: string, given: unknown): boolean {
-  if (isObject(given))
-    return Object.keys(given).length === 0 && name !== 'all' && name !== 'dynamic_batching';
+  if (isObject(given)) return Object.keys(given).length === 0 && !GIVEN_EMPTY.includes(name);
   return given === null || given === '' || given === false || (given === 0 && name !== 'max_batch_size');
 }
 
@@ -111,6 +112,11 @@ const NEEDED: Readonly<Record<string, string>> = {
   ensemble_scheduling: 'ensembles are not supported',
   model_transaction_policy: 'models with several answers to a request are not supported',
 };
+
+/** Messages that count also without a field. */
+const GIVEN_EMPTY: readonly string[] = ['all', 'latest', 'dynamic_batching', ...Object.keys(NEEDED)];
+/** Integers of 64 bits, which protobuf's JSON has as texts. */
+const LONG: readonly string[] = ['dims', 'versions'];
 
 class PbtxtReader {
   private maxBatchSize: PbtxtSettings['maxBatchSize'] = null;

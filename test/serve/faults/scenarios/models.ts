@@ -85,7 +85,7 @@ export function modelFaults(repository: string): readonly Scenario[] {
       inject: async (rig, clients) => {
         const from = rig.controller?.stderr.length;
         write(Buffer.from('nonsense'));
-        await rig.says(/"model":"replaced".*the files on disk are rejected/, from);
+        await rig.says(/"model":"replaced".*its replacement is rejected/, from);
         await rig.workers[0].kill('SIGKILL');
         await rig.restart(0);
         await rig.says(/is not taken/, from);
