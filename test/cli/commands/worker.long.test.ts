@@ -87,13 +87,15 @@ describe('escapement controller', () => {
   it('names flags that cannot be combined', async () => {
     const profile = tinyProfile();
     const worker = startWorker(profile);
-    const other = new ServerProcess(words`worker --device simulated:${profile} --port 0 --metrics-port off`);
+    const other = new ServerProcess(
+      words`worker --device simulated:${profile} --page-size 8MiB --port 0 --metrics-port off`,
+    );
     const [a, b] = [(await worker.ready()).port, (await other.ready()).port];
     const run = await runCli(
       words`controller --worker 127.0.0.1:${a} --worker 127.0.0.1:${b} --log-level error ${ANY_PORTS}`,
     );
     expect(run.stderr).toMatch(
-      /^escapement: E_WORKER: workers 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ don't match: model tiny-0 is on one of them only$/m,
+      /^escapement: E_WORKER: workers 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ don't match: their page sizes differ$/m,
     );
     expect(run.status).toBe(45);
   });
