@@ -40,9 +40,9 @@ export interface Audit {
   readonly unchecked: readonly string[];
 }
 
-/** Figures not about requests or actions, which no run's logs hold. */
+/** Facts not about requests or actions, which no run's logs hold. */
 export const NOT_IN_LOGS =
-  'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs; ' +
+  'name, seed, policy, digest and wall time of the summary, the setup, data for charts only, and which models a worker has: not in the logs; ' +
   'windows, cost, intervals, figures of kinds of GPUs, GPU time of groups, models, lengths and pipelines, and causes of parts other than models and the limits of tenants: not recomputed';
 
 /**
