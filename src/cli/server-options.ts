@@ -50,7 +50,7 @@ export const machineFlags = group('Models and GPUs', {
   measure: choiceOr(
     MEASURES,
     'quick',
-    'First measurement of models without a profile: none: fewest runs; quick: 0.15 s, refined when idle; full: until stable, up to 3 s',
+    'First measurement of a model: none: fewest runs; quick: 0.15 s, refined when idle; full: until stable, up to 3 s',
   ),
   device: textOr(
     'cpu',
@@ -118,7 +118,7 @@ export const listenFlags = {
 
 /** Path of a run's journal; null: not kept. */
 export const journalFlag = text(
-  'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …; missing folders are made',
+  'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …',
 );
 
 export const serverExperiment = text(
@@ -159,11 +159,7 @@ export const serverFlags = {
     drain: durationOr('30s', 'After that, how long requests may take to finish'),
   }),
   ...group('Log', {
-    'metrics-models': wholeOr(
-      1,
-      MOST_NAMED_MODELS,
-      'Models with a label of their own in metrics; the others share one',
-    ),
+    'metrics-models': wholeOr(1, MOST_NAMED_MODELS, 'Most models named in metrics'),
     journal: journalFlag,
     'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep; off: keep all'),
     otlp: optional(collectorOf)(
