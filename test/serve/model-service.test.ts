@@ -695,7 +695,9 @@ it('loads a model with a configuration of the client, until it is loaded without
   const all = '{"version_policy": {"all": {}}, "backend": "onnxruntime", "instance_group": []}';
   await service.load('m', all);
   expect(ready()).toEqual(['1', '2']);
-  await expect(service.load('m', '{"sequence_batching": {}}')).rejects.toThrow('sequences of requests are not');
+  await expect(service.load('m', '{"sequence_batching": {}}')).rejects.toThrow(
+    'sequences of requests are not',
+  );
   await expect(service.load('m', '{"instance_group": [{"count": 2}]}')).rejects.toThrow(
     'instance_group: has no counterpart here: leave it out',
   );

@@ -80,8 +80,7 @@ function protoValue(name: string, given: unknown): TextField['value'] {
   if (isObject(given)) return { kind: 'message', fields: fieldsOf(given) };
   if (typeof given === 'number')
     return { kind: Number.isInteger(given) ? 'integer' : 'float', number: given };
-  if (LONG.includes(name) && /^-?\d+$/.test(String(given)))
-    return { kind: 'integer', number: Number(given) };
+  if (LONG.includes(name) && /^-?\d+$/.test(String(given))) return { kind: 'integer', number: Number(given) };
   const isName = typeof given !== 'string' || name === 'data_type';
   return { kind: isName ? 'name' : 'string', text: String(given) };
 }
