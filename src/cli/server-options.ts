@@ -122,7 +122,7 @@ export const journalFlag = text(
 );
 
 export const serverExperiment = text(
-  'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler and runtime apply',
+  'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler, pipelines and runtime apply',
 );
 
 /** Flags of every process with a controller: `serve` and `controller`. */

@@ -90,7 +90,7 @@ describe('what a server takes of an experiment', () => {
     [
       'foo=1',
       'E_CONFIG_KEY',
-      /^--set foo=1: unknown key "foo": known: slo, plugins, policy, admission, padding, classes, scaler, tenants, runtime$/,
+      /^--set foo=1: unknown key "foo": known: slo, plugins, policy, admission, padding, classes, scaler, tenants, runtime, pipelines$/,
     ],
     ['=3', 'E_USAGE', /^--set =3: write key=value/],
     ['gpus', 'E_USAGE', /^--set gpus: write key=value/],
