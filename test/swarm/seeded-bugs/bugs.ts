@@ -45,6 +45,12 @@ const ANSWERS: readonly SeededBug[] = [
     replace: 'while (this.nowNs() < 0)',
   },
   {
+    name: 'a model is loaded where the worker lacks it',
+    file: 'core/load-bars.ts',
+    find: 'for (const gpu of gpus) this.absent.add(model, gpu);',
+    replace: 'for (const gpu of gpus.slice(1)) this.absent.add(model, gpu);',
+  },
+  {
     name: 'a model that goes forgets the requests that wait for it',
     file: 'core/model-slots.ts',
     find: 'if (this.open[model] === 0 && this.isNowhere(',
