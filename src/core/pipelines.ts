@@ -392,8 +392,11 @@ export class Pipelines {
 
   /** Time for which the requests of pipelines keep the GPUs busy, of longer SLOs the part within this one. */
   private waitNs(sloNs = Number.POSITIVE_INFINITY): number {
-    let workNs = 0;
-    for (const each of this.pipelines) workNs += each.workNs * Math.min(1, sloNs / Math.max(1, each.sloNs));
+    // Skips indices without a pipeline, as servers may have.
+    const workNs = this.pipelines.reduce(
+      (sum, each) => sum + each.workNs * Math.min(1, sloNs / Math.max(1, each.sloNs)),
+      0,
+    );
     return Math.ceil(workNs / Math.max(1, this.host.cluster.up.count));
   }
 
