@@ -3,7 +3,8 @@ import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
 import type { ModelSpec } from '../core/model.js';
 import type { PipelineDefinition, StepDefinition, TensorReference } from '../core/pipeline-definition.js';
-import { MOST_FAN_OUT, SPLITS } from '../core/pipelines.js';
+import { MOST_FAN_OUT, MOST_STEPS, SPLITS } from '../core/pipelines.js';
+import { stepOrder } from '../core/step-order.js';
 import type { DrawnPipeline, FanOut } from '../sim/fan-out.js';
 import { selectModels } from '../workload/select-models.js';
 import {
@@ -21,8 +22,6 @@ import {
   whole,
 } from './fields.js';
 
-/** Limit on steps: results have a part for each. */
-const MOST_STEPS = 32;
 /** Limit on variants of a step, each of which is looked at for every request. */
 const MOST_VARIANTS = 32;
 
@@ -195,7 +194,12 @@ export function buildPipelines(
       if (unknown !== undefined)
         refuse(`there is no step "${unknown}": ${suggestion(unknown, ids)}`, at('steps', s, 'after'));
     }
-    const order = inOrder(linked, ids, at);
+    const found = stepOrder(linked.map(({ after }) => after.map((id) => ids.indexOf(id))));
+    if ('circle' in found) {
+      const circle = found.circle.map((step) => ids[step]).join(' after ');
+      return refuse(`they wait for each other in a circle: ${circle}`, at('steps'));
+    }
+    const { order } = found;
     const place = (from: TensorReference): TensorReference =>
       'step' in from ? { ...from, step: order.indexOf(from.step) } : from;
     const served =
@@ -294,32 +298,6 @@ export function toPipelines<S extends { readonly models?: readonly string[]; rea
       );
     return sloNs === null ? section : { ...section, sloNs };
   });
-}
-
-/** Indices of steps, each after those that it waits for. */
-function inOrder(
-  steps: readonly Step[],
-  ids: readonly string[],
-  at: (...path: string[]) => ErrorPlace,
-): number[] {
-  const order: number[] = [];
-  while (order.length < steps.length) {
-    const isDone = (id: string) => order.includes(ids.indexOf(id));
-    const next = steps.findIndex(({ after = [] }, s) => !order.includes(s) && after.every(isDone));
-    if (next < 0) refuse(`they wait for each other in a circle: ${circle(steps, ids, isDone)}`, at('steps'));
-    order.push(next);
-  }
-  return order;
-}
-
-function circle(steps: readonly Step[], ids: readonly string[], isDone: (id: string) => boolean): string {
-  const path = [ids.find((id) => !isDone(id))!];
-  for (;;) {
-    const { after = [] } = steps[ids.indexOf(path.at(-1)!)]!;
-    const before = after.find((id) => !isDone(id))!;
-    path.push(before);
-    if (path.indexOf(before) < path.length - 1) return path.slice(path.indexOf(before)).join(' after ');
-  }
 }
 
 function finished(

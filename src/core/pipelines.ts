@@ -23,6 +23,9 @@ import { LIMIT_NONE, LIMIT_PIPELINE } from './tenants.js';
 export const SPLITS = ['slack', 'equal', 'proportional', 'fixed'] as const;
 export type Split = (typeof SPLITS)[number];
 
+/** Limit on steps: results have a part for each. */
+export const MOST_STEPS = 32;
+
 /** Limit on the requests of one step for one request of its pipeline. */
 export const MOST_FAN_OUT = 255;
 

@@ -1,6 +1,5 @@
 import type { ModelSpec } from '../core/model.js';
 import { fromHalf, toHalf } from './half.js';
-import type { ModelList, ModelReference } from './model-list.js';
 
 /** Element types of tensors, by their names in the Open Inference Protocol. */
 export const DATATYPES = {
@@ -177,19 +176,6 @@ export interface ServedModel {
   readonly isPipeline?: boolean;
   /** By output: names of its classes; null or absent: none. */
   readonly labels?: readonly (readonly string[] | null)[] | null;
-}
-
-/** Source of models that a controller requests from a running worker. */
-export interface ModelSource {
-  /** Available models, or one of them with digests of its files and settings. Rejects if unknown. */
-  list(name: string | null, config?: string): Promise<ModelList>;
-  /**
-   * Opens the version, ready to run; null: there is no model of that name. Rejects with the reason, for people: the version
-   * is missing, or its files differ.
-   */
-  open(reference: ModelReference): Promise<WorkerModel | null>;
-  /** Resolves when no call is in progress. */
-  close(): Promise<void>;
 }
 
 /** A model as run by a worker: with its weights, or only with its times. */

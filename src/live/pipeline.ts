@@ -6,9 +6,10 @@ import {
   hasFreeSizes,
   type ModelSignature,
   type ServedModel,
-  type Shape,
   type TensorSignature,
+  unbatched,
 } from './model.js';
+import type { DeclaredTensor, Ensemble } from './model-list.js';
 
 /** A tensor within a pipeline: of a step, or −1, of its client. */
 export interface TensorSource {
@@ -43,13 +44,13 @@ type FindModel = (
 ) => { readonly index: number; readonly model: ServedModel } | string;
 
 /** Inputs and outputs as the author of a pipeline declares them. */
-export type DeclaredTensors = Pick<ModelSignature, 'inputs' | 'outputs'>;
+type Declared = Pick<Ensemble, 'inputs' | 'outputs' | 'maxBatch'>;
 
 /** Wires a pipeline with the models that are there. Throws an error for people where they do not fit together. */
 export function wirePipeline(
   definition: PipelineDefinition,
   find: FindModel,
-  declared: DeclaredTensors | null = null,
+  declared: Declared | null = null,
 ): ServedPipeline {
   return new Wiring(definition, find).pipeline(declared);
 }
@@ -70,7 +71,7 @@ class Wiring {
     });
   }
 
-  pipeline(declared: DeclaredTensors | null): ServedPipeline {
+  pipeline(declared: Declared | null): ServedPipeline {
     const { name, split, steps } = this.definition;
     const wired = steps.map((step, s) => this.step(step, s));
     const sources = this.outputs().map(([output, source]) => ({ output, ...source }));
@@ -82,8 +83,9 @@ class Wiring {
     const batched =
       this.models.every(({ model }) => model.signature.batched) &&
       !hasFreeSizes({ ...tensors, batched: true });
-    const signature = { ...tensors, batched };
-    if (declared !== null) this.checkDeclared(declared, signature);
+    const { maxBatch = 0 } = declared ?? {};
+    const signature = { ...tensors, batched, ...(maxBatch > 0 ? { maxBatch } : {}) };
+    if (declared !== null) this.checkDeclared(declared, unbatched(signature));
     const own = steps.map(({ id, after, least, mean, budget }, s) => {
       return { id, model: this.models[s].index, after, least, mean, budget };
     });
@@ -182,7 +184,7 @@ class Wiring {
     return all;
   }
 
-  private checkDeclared(declared: DeclaredTensors, found: DeclaredTensors): void {
+  private checkDeclared(declared: Declared, found: ModelSignature): void {
     for (const side of ['inputs', 'outputs'] as const) {
       const what = side.slice(0, -1);
       for (const { name } of found[side])
@@ -216,7 +218,7 @@ class Wiring {
 }
 
 /** True if a tensor can be given where another is taken, as far as both are known. */
-function fits(given: TensorSignature, taken: TensorSignature): boolean {
+function fits(given: DeclaredTensor, taken: DeclaredTensor): boolean {
   return (
     given.datatype === taken.datatype &&
     given.shape.length === taken.shape.length &&
@@ -229,6 +231,6 @@ function sized(tensor: TensorSignature): TensorSignature {
   return { ...tensor, bytes: bytesOfShape(tensor.datatype, shape) };
 }
 
-function text({ datatype, shape }: { readonly datatype: string; readonly shape: Shape }): string {
+function text({ datatype, shape }: DeclaredTensor): string {
   return `${datatype} [${shape.join(',')}]`;
 }

@@ -3,7 +3,13 @@ import { invariant } from '../base/invariant.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import { problemAt } from '../live/controller/fleet-models.js';
 import type { LiveController } from '../live/controller/live-controller.js';
-import type { ModelList, ModelProblem, OfferedVersion, WorkerModelList } from '../live/model-list.js';
+import type {
+  Ensemble,
+  ModelList,
+  ModelProblem,
+  OfferedVersion,
+  WorkerModelList,
+} from '../live/model-list.js';
 import type { ModelHost } from './deployment-options.js';
 
 /** Models of a controller's workers, in this process or elsewhere. */
@@ -54,7 +60,21 @@ export function mergeModelLists(lists: readonly WorkerModelList[]): ModelList {
       versions.push({ ...offer, isMeasured, workers: offers.map(({ worker }) => worker) });
     }
   }
+  const ensembles = new Map<string, { readonly worker: string; readonly ensemble: Ensemble }>();
+  for (const { worker, ensembles: own } of lists) {
+    for (const ensemble of own) {
+      const { name } = ensemble;
+      const first = ensembles.get(name) ?? { worker, ensemble };
+      ensembles.set(name, first);
+      if (JSON.stringify(first.ensemble) === JSON.stringify(ensemble)) continue;
+      problems.push({ name, version: null, error: differing(`ensemble ${name}`, worker, first.worker) });
+    }
+  }
+  const isRefused = new Set(problems.map(({ name }) => name));
   return {
+    ensembles: [...ensembles.values()].flatMap(({ ensemble }) =>
+      isRefused.has(ensemble.name) ? [] : ensemble,
+    ),
     versions: versions.sort(byNameAndVersion),
     problems,
     skipped: [...new Set(lists.flatMap(({ skipped }) => skipped))],
@@ -84,9 +104,13 @@ function different([first, ...others]: Offers): EscapementError | null {
   const other = others.find(({ offer }) => offer.digest !== first.offer.digest);
   if (other === undefined) return null;
   const { name, version } = first.offer;
+  return differing(`model ${name}, version ${version},`, other.worker, first.worker);
+}
+
+function differing(what: string, worker: string, first: string): EscapementError {
   return new EscapementError(
     'E_MODEL_FILE',
-    `the files of model ${name}, version ${version}, on worker ${other.worker} differ from those on worker ${first.worker}`,
+    `the files of ${what} on worker ${worker} differ from those on worker ${first}`,
   );
 }
 

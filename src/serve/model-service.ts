@@ -197,6 +197,11 @@ export class ModelService implements WatchedService {
     const { table } = this;
     await this.turns.take(name, async () => {
       const rows = table.versions(name);
+      if (this.pipelines.reasonOf(name) !== undefined)
+        throw new ServiceError(
+          'invalid',
+          `${name} is a pipeline, served while its models are: unload one of them`,
+        );
       if (rows.length === 0) throw unknown(name, this.there.host.away);
       this.configs.delete(name);
       await Promise.all(
@@ -241,6 +246,17 @@ export class ModelService implements WatchedService {
   close(): void {
     this.isClosed = true;
     for (const timer of this.timers) timer.cancel();
+  }
+
+  /** Parts of this server that pipelines need. */
+  private get place(): Parameters<ServedPipelines['refresh']>[0] {
+    const { table } = this;
+    const { host, handles } = this.there;
+    return {
+      ...{ table, handles, keeps: host.away.length > 0, isStarting: this.isStarting },
+      put: (index, pipeline) => host.putPipeline(index, pipeline),
+      warn: (name, why) => this.events.warn({ model: name }, `not served: ${why}`),
+    };
   }
 
   private get there(): Running {
@@ -294,11 +310,20 @@ export class ModelService implements WatchedService {
       if (this.isComplete || error instanceof NoWorker) throw error;
       return NO_MODELS;
     });
-    const { versions, problems } = list;
-    const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
+    const { versions, problems, ensembles } = list;
+    const isEnsemble = (name: string) => ensembles.some((each) => each.name === name);
+    // Ensembles bring the models of their steps.
+    const chosen = new Set([
+      ...names.filter((name) => !isEnsemble(name)),
+      ...ensembles.flatMap(({ name, steps }) =>
+        names.includes(name) ? steps.map(({ model }) => model) : [],
+      ),
+    ]);
+    const isChosen = (name: string) => control !== 'explicit' || chosen.has('*') || chosen.has(name);
     const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
     const wanted = new Set(known.filter(isChosen));
-    if (control === 'explicit') for (const name of names) if (name !== '*') wanted.add(name);
+    if (control === 'explicit') for (const name of chosen) if (name !== '*') wanted.add(name);
+    this.pipelines.list(ensembles, null, this.place);
     table.batch(() => {
       for (const { name, version } of versions) {
         const before = table.get(name, version);
@@ -380,8 +405,10 @@ export class ModelService implements WatchedService {
   }
 
   private async poll(): Promise<void> {
-    const { versions, problems } = await this.listAll();
+    const { versions, problems, ensembles } = await this.listAll();
     const present = new Set([...versions, ...problems].map(({ name }) => name));
+    this.pipelines.list(ensembles, null, this.place);
+    this.replace();
     for (const name of present) await this.bringIn(name, false).catch(() => {});
     for (const name of this.table.names)
       if (!present.has(name)) await this.forget(name, 'its folder is gone');
@@ -441,7 +468,14 @@ export class ModelService implements WatchedService {
     const { table } = this;
     const list = await this.there.host.list(name, this.configs.get(name)).catch(coded);
     if (list instanceof EscapementError) return [list];
-    const { versions, problems, notes } = list;
+    const { versions, problems, ensembles, notes } = list;
+    this.pipelines.list(ensembles, name, this.place);
+    if (ensembles.length > 0) {
+      this.dropOthers(name, [], 'an ensemble has its name');
+      this.replace();
+      const why = this.pipelines.reasonOf(name);
+      return why ? [new EscapementError('E_MODEL_FILE', why)] : [];
+    }
     if (versions.length === 0 && problems.length === 0) throw this.nothing(name);
     const errors: EscapementError[] = [];
     for (const { version, error } of problems) {
@@ -705,13 +739,7 @@ export class ModelService implements WatchedService {
   }
 
   private replace(): void {
-    const { table } = this;
-    const { host, handles } = this.there;
-    this.pipelines.refresh({
-      ...{ table, handles },
-      put: (index, pipeline) => host.putPipeline(index, pipeline),
-      warn: (name, why) => this.events.warn({ model: name }, `not served: ${why}`),
-    });
+    this.pipelines.refresh(this.place);
     this.isStale = true;
     if (this.telling === null) this.tell();
   }

@@ -108,11 +108,11 @@ async function listed(
 ): Promise<PlainList> {
   const dir = named === null ? '' : repositoryWith(dirs, named);
   const scan = named === null ? scanRepositories(dirs, precision) : scanNamed(dir, named, precision, config);
-  const { skipped, notes } = scan;
+  const { ensembles, skipped, notes } = scan;
   const problems = scan.problems.map((one) => ({ ...one, error: plain(one.error) }));
   if (named === null) {
     const versions = scan.versions.map(({ name, version }) => ({ name, version, ...UNSEEN }));
-    return { versions, problems, skipped, notes };
+    return { versions, problems, ensembles, skipped, notes };
   }
   const { good, bad } = await readVersions(scan, ({ onnxPath }) =>
     unlessStopped(onnxPath, join(dir, named), () => seen(onnxPath, join(dir, named), options, config)),
@@ -125,7 +125,7 @@ async function listed(
     ...value,
     ...(standsIn ? { standsIn } : {}),
   }));
-  return { versions, problems, skipped, notes };
+  return { versions, problems, ensembles, skipped, notes };
 }
 
 async function seen(onnxPath: string, modelDir: string, options: PrepareOptions, config?: string) {

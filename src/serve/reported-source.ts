@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
-import type { ModelSource, WorkerModel } from '../live/model.js';
-import type { ModelList, ModelReference } from '../live/model-list.js';
+import type { WorkerModel } from '../live/model.js';
+import type { ModelList, ModelReference, ModelSource } from '../live/model-list.js';
 import { clientReason } from './client-reason.js';
 
 /** A worker's models, for a remote controller: problems are logged at the worker, and reported without paths. */

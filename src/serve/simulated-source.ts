@@ -1,6 +1,6 @@
 import { type Profile, profileModel } from '../config/profile.js';
-import type { ModelSource, WorkerModel } from '../live/model.js';
-import type { ModelList, ModelReference } from '../live/model-list.js';
+import type { WorkerModel } from '../live/model.js';
+import type { ModelList, ModelReference, ModelSource } from '../live/model-list.js';
 import { scaledSpec } from './simulated-models.js';
 
 interface SimulatedTimes {

@@ -21,6 +21,7 @@ it('what all workers have is measured when all have measured it, in the order of
   expect(mergeModelLists([a, b])).toEqual({
     versions: [offer('m', '9', 'd', false, ['a', 'b']), offer('m', '10', 'd', true, ['a', 'b'])],
     problems: [],
+    ensembles: [],
     skipped: [],
     notes: ['x'],
   });
@@ -33,6 +34,18 @@ it('a model with other files on a worker is a problem that names it, but a worke
     ['m', '1', 'the files of model m, version 1, on worker b:1 differ from those on worker a:1'],
   ]);
   expect(mergeModelLists([a, b]).versions).toEqual([offer('only', '1', 'd', true, ['a:1'])]);
+});
+
+it('an ensemble with another form on a worker is a problem that names it, but a worker may lack one', () => {
+  const ensemble = (name: string, maxBatch: number) => {
+    return { name, maxBatch, sloNs: null, steps: [], inputs: [], outputs: [] };
+  };
+  const a = worker('a', { ensembles: [ensemble('e', 1), ensemble('only', 1)] });
+  const b = worker('b', { ensembles: [ensemble('e', 2)] });
+  expect(said([a, b])).toEqual([
+    ['e', null, 'the files of ensemble e on worker b differ from those on worker a'],
+  ]);
+  expect(mergeModelLists([a, b, a]).ensembles).toEqual([ensemble('only', 1)]);
 });
 
 it('a version that one worker chooses may be at another that chooses a higher one', () => {

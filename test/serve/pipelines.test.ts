@@ -126,9 +126,9 @@ it('says in one line why a pipeline cannot be served, or a request of it fails',
     (index as { name: string; reason: string }[]).map(({ name, reason }) => [name, reason]),
   );
   expect(reasons.broken).toBe(
-    'pipeline broken: step classify: input x takes INT64 [1], and detect.found is INT64 [-1,1]',
+    'not available: pipeline broken: step classify: input x takes INT64 [1], and detect.found is INT64 [-1,1]',
   );
-  expect(reasons.lost).toBe('pipeline lost: step absent: there is no model absent');
+  expect(reasons.lost).toBe('not available: pipeline lost: step absent: there is no model absent');
   const many = await infer(
     running,
     'pictures',

@@ -2,6 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { printable } from '../../base/printable.js';
 import { formatBytes } from '../../config/units-text.js';
 import { FREE, type TensorSignature } from '../../live/model.js';
+import type { Ensemble } from '../../live/model-list.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredCheck } from '../../serve/batching.js';
 import { table } from '../../text/table.js';
@@ -35,7 +36,8 @@ export async function handler({
   const problems = survey.problems.map(({ name, version, error: { code, message: reason } }) => {
     return { name, version, code, reason };
   });
-  print({ json }, { models, problems }, () => listText(models, problems));
+  const { ensembles } = survey;
+  print({ json }, { models, ensembles, problems }, () => listText(models, ensembles, problems));
   if (problems.length === 0) return;
   const served = new Set(models.map(({ name }) => name));
   const which = problems.map(({ name, version }) =>
@@ -47,7 +49,11 @@ export async function handler({
 
 type Problem = Readonly<Record<'name' | 'reason', string>> & { readonly version: string | null };
 
-function listText(models: readonly ListedModel[], problems: readonly Problem[]): string {
+function listText(
+  models: readonly ListedModel[],
+  ensembles: readonly Ensemble[],
+  problems: readonly Problem[],
+): string {
   const header = ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'];
   const lines = [
     ...models.flatMap(({ name, batching }) =>
@@ -58,6 +64,9 @@ function listText(models: readonly ListedModel[], problems: readonly Problem[]):
             ? `${name} is batched on ${device} because its config.yaml says so, but its answers depend on the rest of the batch: ${what}`
             : `${name} runs one request at a time on ${device}: ${what}`,
         ),
+    ),
+    ...ensembles.map(
+      ({ name, steps }) => `${name} is an ensemble of ${steps.map(({ model }) => model).join(', ')}`,
     ),
     ...problems.map(({ name, version, reason }) => {
       const which = version === null ? name : `${name}, version ${version},`;

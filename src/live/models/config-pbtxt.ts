@@ -3,6 +3,7 @@ import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
 import { MIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
+import type { EnsembleStep } from '../model-list.js';
 import type { Warmup } from './samples.js';
 import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPolicy } from './settings.js';
 import { readTextProto, type TextField } from './text-proto.js';
@@ -15,6 +16,8 @@ export interface PbtxtSettings {
   readonly maxBatchSize: { readonly size: number; readonly line: number } | null;
   /** Its inputs and outputs, which must agree with the model. */
   readonly tensors: readonly PbtxtTensor[];
+  /** Its steps; null: it is a model. */
+  readonly ensemble: readonly EnsembleStep[] | null;
   /** Names of its fields without a counterpart here. */
   readonly unused: readonly string[];
 }
@@ -108,7 +111,6 @@ const DATATYPES: readonly (PbtxtTensor['datatype'] | 'INVALID')[] = [
 /** Fields that the model's answers depend on. */
 const NEEDED: Readonly<Record<string, string>> = {
   sequence_batching: 'sequences of requests are not supported',
-  ensemble_scheduling: 'ensembles are not supported',
   model_transaction_policy: 'models with several answers to a request are not supported',
 };
 
@@ -126,6 +128,8 @@ class PbtxtReader {
   private readonly tensors: PbtxtTensor[] = [];
   private readonly labels: Record<string, string> = {};
   private readonly unused = new Set<string>();
+  private isEnsemble = false;
+  private ensemble: readonly EnsembleStep[] | null = null;
 
   constructor(
     private readonly fields: readonly TextField[],
@@ -136,7 +140,14 @@ class PbtxtReader {
   read(): Omit<PbtxtSettings, 'path'> {
     this.refuseRepeated(this.fields, SINGULAR);
     for (const field of this.fields) this.take(field);
-    const { maxBatchSize, versions, modelFile, preferred, tensors, labels, warmups, unused } = this;
+    const { maxBatchSize, versions, modelFile, preferred, tensors, labels, warmups, unused, ensemble } = this;
+    if (this.isEnsemble !== (ensemble !== null))
+      throw this.fail('"ensemble" and ensemble_scheduling need each other', 1, 'platform');
+    if (ensemble !== null) {
+      for (const { name } of this.fields) if (!ENSEMBLE_FIELDS.includes(name)) unused.add(name);
+      if (Object.keys(labels).length > 0) unused.add('output.label_filename');
+      return { settings: {}, maxBatchSize, tensors, ensemble, unused: [...unused] };
+    }
     const most = maxBatchSize?.size ?? LARGEST_BATCH;
     if (preferred.some((size) => size < 1 || size > most)) {
       const what = `must be at least 1 and at most ${maxBatchSize === null ? most : `max_batch_size, ${most}`}`;
@@ -157,7 +168,7 @@ class PbtxtReader {
       labels,
       ...(warmups.length === 0 ? {} : { warmups }),
     };
-    return { settings, maxBatchSize, tensors, unused: [...unused] };
+    return { settings, maxBatchSize, tensors, ensemble, unused: [...unused] };
   }
 
   private take(field: TextField): void {
@@ -169,7 +180,8 @@ class PbtxtReader {
       case 'platform':
       case 'backend': {
         const backend = this.text(field);
-        if (backend === '' || backend === 'onnxruntime' || backend === 'onnxruntime_onnx') return;
+        this.isEnsemble ||= backend === 'ensemble';
+        if (['', 'ensemble', 'onnxruntime', 'onnxruntime_onnx'].includes(backend)) return;
         throw this.fail(`${backend} is not supported: only onnxruntime is`, line, name);
       }
       case 'max_batch_size':
@@ -188,6 +200,9 @@ class PbtxtReader {
         return;
       case 'model_warmup':
         this.warmups.push(this.warmup(field));
+        return;
+      case 'ensemble_scheduling':
+        this.ensemble = this.inner(field).map((each) => this.step(each));
         return;
       case 'dynamic_batching':
         this.dynamicBatching(field);
@@ -247,19 +262,48 @@ class PbtxtReader {
     const inputs = this.inner(field).filter(({ name }) => name === 'inputs');
     return Object.fromEntries(
       inputs.map((entry) => {
-        const [key, value] = ['key', 'value'].map((part) =>
-          this.inner(entry).find(({ name }) => name === part),
-        );
-        if (key === undefined || value === undefined)
-          throw this.fail('must have a key and a value', entry.line, 'model_warmup.inputs');
+        const [key, value] = this.entry(entry);
         const fields = this.inner(value);
         const file = fields.find(({ name }) => name === 'input_data_file');
         const isZero = fields.some((each) => each.name === 'zero_data' && this.truth(each));
         const shape = fields.filter(({ name }) => name === 'dims').map((each) => this.whole(each));
         const data = file === undefined ? (isZero ? 'zero' : 'random') : { file: this.text(file) };
-        return [this.text(key), { shape, data }];
+        return [key, { shape, data }];
       }),
     );
+  }
+
+  private step(field: TextField): EnsembleStep {
+    const inner = field.name === 'step' ? this.inner(field) : [];
+    const foreign = field.name === 'step' ? inner.find(({ name }) => !STEP_FIELDS.includes(name)) : field;
+    if (foreign !== undefined)
+      throw this.fail('has no counterpart here: leave it out', foreign.line, foreign.name);
+    this.refuseRepeated(inner, ['model_name', 'model_version']);
+    const [model, version] = ['model_name', 'model_version'].map((one) =>
+      inner.find(({ name }) => name === one),
+    );
+    if (model === undefined) throw this.fail('has no model_name', field.line, field.name);
+    const number = version === undefined ? -1 : this.size(version);
+    const map = (of: string) =>
+      Object.fromEntries(
+        inner.flatMap((each) => {
+          if (each.name !== of) return [];
+          const [key, value] = this.entry(each);
+          return [[key, this.text(value)]];
+        }),
+      );
+    return {
+      ...{ model: this.text(model), version: number < 0 ? null : String(number) },
+      ...{ inputs: map('input_map'), outputs: map('output_map') },
+    };
+  }
+
+  /** An entry of a map. */
+  private entry(field: TextField): [string, TextField] {
+    const [key, value] = ['key', 'value'].map((part) => this.inner(field).find(({ name }) => name === part));
+    if (key === undefined || value === undefined)
+      throw this.fail('must have a key and a value', field.line, field.name);
+    return [this.text(key), value];
   }
 
   private datatype({ name, line, value }: TextField): PbtxtTensor['datatype'] {
@@ -318,7 +362,12 @@ class PbtxtReader {
 
 const SINGULAR: readonly string[] = [
   ...['name', 'platform', 'backend', 'max_batch_size', 'default_model_filename', 'version_policy'],
-  ...['dynamic_batching', 'model_transaction_policy'],
+  ...['dynamic_batching', 'model_transaction_policy', 'ensemble_scheduling'],
 ];
+const ENSEMBLE_FIELDS: readonly string[] = [
+  ...['name', 'platform', 'backend', 'max_batch_size', 'input', 'output'],
+  'ensemble_scheduling',
+];
+const STEP_FIELDS: readonly string[] = ['model_name', 'model_version', 'input_map', 'output_map'];
 const SINGULAR_OF_TENSOR: readonly string[] = ['name', 'data_type', 'label_filename', 'reshape'];
 const TENSOR_FIELDS = ['name', 'data_type', 'dims', 'label_filename', 'format'];

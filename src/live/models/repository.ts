@@ -49,7 +49,7 @@ export interface RepositoryModel {
 }
 
 /** Servable and unservable models of a repository. */
-interface RepositorySurvey extends Pick<RepositoryScan, 'problems'> {
+interface RepositorySurvey extends Pick<RepositoryScan, 'problems' | 'ensembles'> {
   readonly models: readonly RepositoryModel[];
 }
 
@@ -84,7 +84,8 @@ export async function surveyRepository(
     if (!(error instanceof EscapementError)) throw error;
     return { name, version, error };
   });
-  return { models: good.map(({ value }) => value), problems: [...scan.problems, ...problems] };
+  const models = good.map(({ value }) => value);
+  return { models, problems: [...scan.problems, ...problems], ensembles: scan.ensembles };
 }
 
 async function readAll({

@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
-import type { ModelProblem } from '../model-list.js';
+import type { Ensemble, ModelProblem } from '../model-list.js';
+import { readEnsemble } from './ensemble.js';
 import { modelFileName, readFolderSettings, SETTINGS_FILES } from './model-settings.js';
 import { isFolder, modelFile, PRECISIONS, type Precision } from './precision.js';
 import type { VersionPolicy } from './settings.js';
@@ -21,6 +22,7 @@ export interface RepositoryScan {
   /** Lower versions of models whose settings ask for the latest, in case those are unreadable: highest first. */
   readonly spares: readonly FoundVersion[];
   readonly problems: readonly ModelProblem[];
+  readonly ensembles: readonly Ensemble[];
   /** Files and folders that are not models, relative to the repository. */
   readonly skipped: readonly string[];
   /** Settings without effect, a line per model. */
@@ -44,8 +46,8 @@ export function scanRepository(dir: string, precision: Precision): RepositorySca
 /** Scans several repositories as one. A model that lies in more than one cannot be served. Throws like `scanRepository`. */
 export function scanRepositories(dirs: readonly string[], precision: Precision): RepositoryScan {
   const scans = dirs.map((dir) => scanRepository(dir, precision));
-  const names = scans.flatMap(({ versions, problems }) => [
-    ...new Set([...versions, ...problems].map(({ name }) => name)),
+  const names = scans.flatMap(({ versions, problems, ensembles }) => [
+    ...new Set([...versions, ...problems, ...ensembles].map(({ name }) => name)),
   ]);
   const twice = new Set(names.filter((name, at) => names.indexOf(name) < at));
   const all = merged(scans);
@@ -54,6 +56,7 @@ export function scanRepositories(dirs: readonly string[], precision: Precision):
     ...all,
     versions: all.versions.filter(isOne),
     spares: all.spares.filter(isOne),
+    ensembles: all.ensembles.filter(isOne),
     problems: [
       ...all.problems.filter(isOne),
       ...[...twice].map((name) => ({ name, version: null, error: inSeveral(dirs, name) })),
@@ -107,13 +110,17 @@ export function scanModel(dir: string, name: string, precision: Precision, confi
   }
 }
 
-const NOTHING: RepositoryScan = { versions: [], spares: [], problems: [], skipped: [], notes: [] };
+const NOTHING: RepositoryScan = {
+  ...{ versions: [], spares: [], problems: [], ensembles: [] },
+  ...{ skipped: [], notes: [] },
+};
 
 function merged(scans: readonly RepositoryScan[]): RepositoryScan {
   return {
     versions: scans.flatMap(({ versions }) => versions),
     spares: scans.flatMap(({ spares }) => spares),
     problems: scans.flatMap(({ problems }) => problems),
+    ensembles: scans.flatMap(({ ensembles }) => ensembles),
     skipped: scans.flatMap(({ skipped }) => skipped),
     notes: scans.flatMap(({ notes }) => notes),
   };
@@ -141,6 +148,14 @@ class ModelScan {
   scan(): RepositoryScan {
     const { dir, name, skipped, problems } = this;
     const entries = entriesOf(dir);
+    const { settings, pbtxt } = readFolderSettings(dir, name, this.config);
+    const unused = pbtxt?.unused ?? [];
+    const note = `${join(dir, 'config.pbtxt')}: ${unused.join(', ')} ${unused.length === 1 ? 'has' : 'have'} no counterpart here and no effect`;
+    const notes = unused.length === 0 ? [] : [note];
+    if (pbtxt !== null && pbtxt.ensemble !== null) {
+      const ensemble = readEnsemble(name, pbtxt, pbtxt.ensemble, settings);
+      return { ...NOTHING, ensembles: [ensemble], notes };
+    }
     const folders = entries.filter((entry) => isFolder(join(dir, entry)));
     const numbered = folders.filter((entry) => DIGITS.test(entry) && this.isUsed(entry));
     skipped.push(
@@ -162,20 +177,18 @@ class ModelScan {
       const what = 'has no version: put the model into a folder with a number, such as 1/model.onnx';
       throw problem(what, dir);
     }
-    const { settings, pbtxt } = readFolderSettings(dir, name, this.config);
     this.modelName = settings.modelFile;
-    const unused = pbtxt?.unused ?? [];
     const policy: VersionPolicy = settings.versions ?? { kind: 'latest', count: 1 };
     const chosen = this.choose(there, policy);
     const spares = policy.kind === 'latest' ? this.below(chosen, there) : [];
     const found = (version: string) => ({ name, version, onnxPath: this.file(version) });
-    const note = `${join(dir, 'config.pbtxt')}: ${unused.join(', ')} ${unused.length === 1 ? 'has' : 'have'} no counterpart here and no effect`;
     return {
+      ...NOTHING,
       versions: chosen.map(found),
       spares: spares.map(found),
       problems,
       skipped,
-      notes: unused.length === 0 ? [] : [note],
+      notes,
     };
   }
 

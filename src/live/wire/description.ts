@@ -17,10 +17,11 @@ export const COUNT = z.int().nonnegative();
 const POSITIVE = z.int().positive();
 const NS = POSITIVE.max(LONGEST_NS);
 
+export const DATATYPE = z.enum(Object.keys(DATATYPES) as [Datatype, ...Datatype[]]);
 const TENSOR = z
   .object({
     name: TEXT,
-    datatype: z.enum(Object.keys(DATATYPES) as [Datatype, ...Datatype[]]),
+    datatype: DATATYPE,
     shape: listOf(z.int().min(FREE)),
     bytes: COUNT,
   })

@@ -2,9 +2,18 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
+import { FREE } from '../model.js';
 import type { ModelList } from '../model-list.js';
 import type { OperatorTable } from '../operator-table.js';
-import { COUNT, DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE } from './description.js';
+import {
+  COUNT,
+  DATATYPE,
+  DESCRIPTION,
+  MODEL_INDEX,
+  MODEL_REFERENCE,
+  SERVED_MODEL,
+  STATE,
+} from './description.js';
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
@@ -117,10 +126,26 @@ const OPERATORS = z
   ) as unknown as z.ZodType<OperatorTable>;
 
 const TEXTS = listOf(WORDS);
+const ENSEMBLE_TENSORS = listOf(
+  z.object({ name: TEXT, datatype: DATATYPE, shape: listOf(z.int().min(FREE)) }),
+);
+const TENSOR_NAMES = z.record(TEXT, TEXT);
+const ENSEMBLE = z.object({
+  name: TEXT,
+  sloNs: INT.positive().nullable(),
+  steps: listOf(
+    z.object({ model: TEXT, version: TEXT.nullable(), inputs: TENSOR_NAMES, outputs: TENSOR_NAMES }),
+  ),
+  inputs: ENSEMBLE_TENSORS,
+  outputs: ENSEMBLE_TENSORS,
+  maxBatch: INT.nonnegative(),
+});
 /** A list of models without paths: those are for the worker's own log. */
 const MODEL_LIST = z.object({
   versions: listOf(MODEL_REFERENCE.extend({ isMeasured: z.boolean(), standsIn: z.boolean().optional() })),
   problems: listOf(z.object({ name: TEXT, version: TEXT.nullable(), what: WORDS })),
+  // Absent: workers of a former version have none.
+  ensembles: listOf(ENSEMBLE).default([]),
   skipped: TEXTS,
   notes: TEXTS,
 });

@@ -10,9 +10,8 @@ import type {
   WorkerDescription,
   WorkerState,
 } from '../messages.js';
-import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
-import type { ModelReference } from '../model-list.js';
-import { type ModelList, NO_MODELS } from '../model-list.js';
+import type { ServedModel, WorkerModel } from '../model.js';
+import { type ModelList, type ModelReference, type ModelSource, NO_MODELS } from '../model-list.js';
 import { mergeOperatorRuns, NO_OPERATORS, type OperatorRuns } from '../operator-runs.js';
 import { deviceMemory } from '../ort/device-memory.js';
 import { copied } from '../transfer.js';

@@ -1,6 +1,6 @@
 import type { ModelChange } from '../messages.js';
-import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
-import type { ModelReference } from '../model-list.js';
+import type { ServedModel, WorkerModel } from '../model.js';
+import type { ModelReference, ModelSource } from '../model-list.js';
 
 /** Models of a machine by index, as they come and go. */
 export class MachineModels {

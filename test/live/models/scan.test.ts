@@ -205,7 +205,7 @@ describe('config.pbtxt', () => {
     ],
     ['max_batch_size: 0\ninput { name: "x" dims: [ 3 ] }', /write dims: \[ -1, 2 \]/],
     ['sequence_batching { }', /sequences of requests are not supported/],
-    ['platform: "ensemble"', /ensemble is not supported/],
+    ['platform: "ensemble"', /"ensemble" and ensemble_scheduling need each other/],
     ['output { name: "y" label_filename: "../secret" }', /must lie in the model's folder/],
     ['output { name: "y" label_filename: "none.txt" }', /no such file with labels/],
   ])('is refused where it is of another model: %s', async (text, message) => {

@@ -108,10 +108,19 @@ describe('protocol', () => {
     const error = new EscapementError('E_MODEL_FILE', 'is empty', { file: '/secret/m' });
     const problems = [{ name: 'm', version: null, error }];
     const versions = [{ name: 'n', version: '1', digest: 'd', isMeasured: true, standsIn: true }];
-    const sent = JSON.stringify(modelListToWire({ versions, problems, skipped: ['s'], notes: [] }));
+    const tensor = { name: 'x', datatype: 'FP32', shape: [-1, 2] } as const;
+    const step = { model: 'n', version: null, inputs: { a: 'x' }, outputs: { b: 'y' } };
+    const ensemble = { name: 'e', sloNs: 5, steps: [step], inputs: [tensor], outputs: [tensor], maxBatch: 4 };
+    const list = { versions, problems, ensembles: [ensemble], skipped: ['s'], notes: [] };
+    const sent = JSON.stringify(modelListToWire(list));
     expect(sent).not.toContain('secret');
     const heard = modelListFromWire(JSON.parse(sent));
-    expect(heard).toMatchObject({ versions, skipped: ['s'], problems: [{ error: { what: 'is empty' } }] });
+    expect(heard).toMatchObject({
+      versions,
+      ensembles: [ensemble],
+      skipped: ['s'],
+      problems: [{ error: { what: 'is empty' } }],
+    });
   });
 
   it.each([
