@@ -60,7 +60,7 @@ describe('what the server tells', () => {
     });
     await client.call('RepositoryModelLoad', { model_name: 'mlp' });
     expect(await client.call('ModelReady', { name: 'mlp' })).toEqual({ ready: true });
-    const configured = { model_name: 'mlp', parameters: { config: { string_param: '{}' } } };
+    const configured = { model_name: 'mlp', parameters: { priority: { string_param: 'high' } } };
     await expect(client.call('RepositoryModelLoad', configured)).rejects.toMatchObject({
       code: status.INVALID_ARGUMENT,
     });

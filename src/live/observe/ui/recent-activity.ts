@@ -7,7 +7,7 @@ import { RecentActions } from '../../../record/recent-actions.js';
 import { RowRing } from '../../../record/row-ring.js';
 import { answeredRow, plannedRow, REQUEST_COLUMNS } from '../../../record/run-rows.js';
 
-/** Rows of the past sent to a new page: 256 and 288 KiB. */
+/** Rows of the past sent to a new page: 256 and 352 KiB. */
 const ACTIONS = 2048;
 const REQUESTS = 4096;
 /** Limit on rows per later message; the oldest are left out. */

@@ -26,7 +26,7 @@ it('keeps so much at most while no page looks, and tells each news once', () => 
   answer();
   expect(activity.take()).toEqual({
     actions: new Float64Array(),
-    requests: new Float64Array([30_500, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1]),
+    requests: new Float64Array([30_500, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1, -1, -1]),
   });
 });
 
