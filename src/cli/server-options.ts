@@ -166,10 +166,7 @@ export const serverFlags = {
       'Send spans of requests to this OpenTelemetry collector, e.g. http://127.0.0.1:4318',
     ),
     'otlp-sample': {
-      ...share(
-        'Share of requests to trace if their clients do not decide',
-        '1%, or what OTEL_TRACES_SAMPLER says',
-      ),
+      ...share('Share of requests to trace if clients do not decide', '1%, or what OTEL_TRACES_SAMPLER says'),
       implies: 'otlp',
     },
   }),
