@@ -254,7 +254,7 @@ function isVersion(version: string): (entry: ModelEntry) => boolean {
   return (entry) => (version === '' ? entry.isDefault : entry.version === version);
 }
 
-/** Models cannot be configured through the protocol; to leave that out silently would be a lie. */
+/** Rejects parameters without an effect, which clients would otherwise believe to have one. */
 function refuseParameters([foreign]: readonly string[]): void {
   if (foreign === undefined) return;
   throw new ApiError(
