@@ -66,7 +66,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   browser: 130,
   cli: 5_120,
   config: 5_190,
-  core: 5_460,
+  core: 5_480,
   index: 30,
   live: 25_500,
   load: 1_905,
@@ -76,7 +76,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   report: 6_290,
   run: 6_860,
   scalers: 900,
-  serve: 4_480,
+  serve: 4_610,
   sim: 1_235,
   text: 303,
   tools: 3_255,
@@ -84,7 +84,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 870;
+export const MOST_FILES = 872;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room

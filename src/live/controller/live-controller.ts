@@ -37,7 +37,8 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private readonly list: (ServedModel | null)[];
   private readonly models: LiveModels;
   private readonly answers: Answers;
-  private readonly pipelines: PipelineRequests;
+  /** Null: no pipelines. */
+  private pipelines: PipelineRequests | null = null;
   private readonly outstanding = new Outstanding();
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
@@ -75,7 +76,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
           this.departures.add(action);
         },
         answer: (...answer) => this.answer(...answer),
-        stepBegun: (...step) => this.pipelines.stepBegun(...step),
+        stepBegun: (...step) => this.pipelines?.stepBegun(...step),
         modelGone: (model) => {
           this.models.gone(model);
           this.answers.forgetModel(model);
@@ -84,7 +85,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
         grew: (slots) => this.models.grew(slots),
       },
     });
-    this.pipelines = new PipelineRequests(this.answers, this);
     this.failures = new GpuFailures(this.core.cluster.up, fleet);
     this.models = new LiveModels(this.list, this.core, {
       fleet,
@@ -152,6 +152,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     const number = this.core.firstPipeline + index;
     this.core.putPipeline(index, pipeline.spec);
     this.options.journal?.putPipeline(index, pipeline.spec);
+    this.pipelines ??= new PipelineRequests(this.answers, this);
     this.pipelines.put(index, pipeline);
     this.models.announce(number, pipeline.model);
     return number;
@@ -176,7 +177,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     const { model } = request;
     const pipeline = core.isPipeline(model) ? model - core.firstPipeline : -1;
     const isServing = pipeline < 0 ? core.isServing(model) : core.isServingPipeline(pipeline);
-    const counts = pipeline < 0 || !isServing ? null : this.pipelines.countsOf(pipeline, request);
+    const counts = (isServing && pipeline >= 0 && this.pipelines?.countsOf(pipeline, request)) || null;
     const answer = this.closed
       ? tooLate()
       : !isServing
@@ -243,12 +244,12 @@ export class LiveController implements SchedulingService, RequestKeeper {
     const { sloNs, user, trace = null, arrivalNs = this.nowNs(), requestClass = 0, tenant = 0 } = request;
     this.options.journal?.offerPipeline(index, arrivalNs, sloNs, user, trace, requestClass, tenant, counts);
     const slot = this.core.offerPipeline(index, arrivalNs, sloNs, user, requestClass, tenant, counts);
-    this.pipelines.begin(slot, index, request);
+    this.pipelines?.begin(slot, index, request);
     return slot;
   }
 
   private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
-    const end = this.pipelines.end(slot, outcome);
+    const end = this.pipelines?.end(slot, outcome);
     this.answers.add(this.core.requests, slot, outcome, nowNs, action, end);
   }
 
@@ -287,7 +288,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       }
       const judged = this.failures.judge(action, result, this.answers.waiting);
       this.answers.takeIn(action, judged);
-      this.pipelines.takeIn(action, judged);
+      this.pipelines?.takeIn(action, judged);
       this.finish(action, judged.status, measuredBeginNs(action, judged), judged.endNs);
       this.options.events.ran(action, judged);
     }

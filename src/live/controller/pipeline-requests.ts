@@ -104,7 +104,7 @@ export class PipelineRequests {
 
   /** Call before the core takes in the result: keeps the outputs that later steps need. */
   takeIn(action: Action, result: ResultMessage): void {
-    if (action.kind !== INFER || this.pipelines.length === 0) return;
+    if (action.kind !== INFER) return;
     for (let r = 0; r < action.count; r++) {
       const slot = action.requests[r];
       const known = this.steps[slot];
