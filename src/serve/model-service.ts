@@ -185,6 +185,7 @@ export class ModelService implements WatchedService {
   async load(name: string, config?: string): Promise<void> {
     this.checkControl();
     await this.bringIn(name, true, { config });
+    this.tellNow();
   }
 
   async wants(name: string): Promise<void> {
@@ -216,6 +217,7 @@ export class ModelService implements WatchedService {
         }),
       );
     });
+    this.tellNow();
   }
 
   takeOver(): Promise<void> {
@@ -758,6 +760,14 @@ export class ModelService implements WatchedService {
         if (this.isStale || this.known !== known) this.tell();
       })
       .unref();
+  }
+
+  /** Tells of a change at once, before whoever asked for it hears that it is done. */
+  private tellNow(): void {
+    if (this.telling === null) return;
+    this.telling.cancel();
+    this.telling = null;
+    this.tell();
   }
 
   private build(): ServiceState {

@@ -2,7 +2,7 @@ import type { Draw } from '../../swarm/simulator/draw.js';
 import { fillUpDisk } from '../small-disk.js';
 import { sleep } from './clients/counting-clients.js';
 import type { FaultProxy } from './fault-proxy.js';
-import { NO_WORKER, type Scenario } from './play.js';
+import { NO_WORKER, type Scenario, STARTING } from './play.js';
 import type { Rig } from './rig.js';
 
 /** Several faults at a time: each part of a rig is struck, or not, by one of the faults that it can have. */
@@ -31,10 +31,6 @@ const SHORTEST_MS = 50;
 const LONGEST_MS = 4000;
 /** What clients have under way may break off, and once more a connection that comes at that moment. */
 const BREAKS = 2;
-
-/** Said by a controller that has just been started. */
-const STARTING =
-  /no worker is up|the server is not ready: starting|is not ready yet: (?:waiting to be|being) (?:prepared|measured)/;
 
 const WORKER_KINDS = ['is killed', 'is asked to end', 'is frozen', 'loses the thread of its GPU'];
 const CONTROLLER_KINDS = ['is killed', 'is frozen', 'loses its frontend thread'];

@@ -59,7 +59,7 @@ it('strangers, false addresses and floods of registrations cost no request and n
   await rig.startController();
   const worker = await rig.startWorker();
   const { port: workerPort } = await worker.ready();
-  await rig.metric('escapement_gpu_up', 1);
+  await until(async () => (await rig.health('ready')) === '{"ready":true}');
   const clients = rig.clients();
   await clients.someMore(30);
   const descriptors = rig.descriptors();

@@ -19,6 +19,9 @@ export interface Scenario {
 }
 
 export const NO_WORKER = /no worker is up/;
+/** Said by a controller that has just been started. */
+export const STARTING =
+  /no worker is up|the server is not ready: starting|is not ready yet: (?:waiting to be|being) (?:prepared|measured)/;
 /** Said of a worker that a fault has stopped, and on a busy machine of one that none has. */
 export const SILENT = /has said nothing for/;
 /** File descriptors that a process may have more than at the start. */
