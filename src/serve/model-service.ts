@@ -762,7 +762,7 @@ export class ModelService implements WatchedService {
       .unref();
   }
 
-  /** Tells of a change at once, before whoever asked for it hears that it is done. */
+  /** Tells of a change at once, before its client has the answer. */
   private tellNow(): void {
     if (this.telling === null) return;
     this.telling.cancel();
