@@ -772,12 +772,13 @@ export class ModelService implements WatchedService {
 
   private build(): ServiceState {
     const { service, host } = this.there;
-    const entries = [...this.table.entries(this.labels), ...this.pipelines.entries(this.labels)];
+    const models = this.table.entries(this.labels);
+    const entries = [...models, ...this.pipelines.entries(this.labels)];
     const { notReady, takesRequests = false, takesOver = false } = service.state;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
     if (notReady !== null || takesOver) return { notReady, takesRequests, takesOver, ...same };
     if (this.isStarting)
-      return { notReady: `starting: ${this.lacks || progress(entries)}`, takesRequests: true, ...same };
+      return { notReady: `starting: ${this.lacks || progress(models)}`, takesRequests: true, ...same };
     const isEmpty = entries.length === 0 && host.away.length > 0;
     const why = `there is no model, and some workers are absent: ${host.away.join(', ')}`;
     return { notReady: isEmpty ? why : null, ...same };
@@ -814,8 +815,8 @@ const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
 };
 
 /** Progress of a start. */
-function progress(entries: ServiceState['entries']): string {
-  const wanted = entries.filter((entry) => !isUnloaded(entry));
+function progress(models: ServiceState['entries']): string {
+  const wanted = models.filter((entry) => !isUnloaded(entry));
   if (wanted.length === 0) return 'looking for models';
   const ready = wanted.filter(({ state }) => state === 'ready').length;
   const measured = wanted.find(({ reason }) => reason === MEASURING);
