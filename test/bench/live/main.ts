@@ -13,7 +13,7 @@ import { measureThroughput } from './throughput.js';
  * [--repository out/bench-models]`. Prints a JSON line a case, or a line per point. Nothing else should run meanwhile.
  *
  * `-- --only throughput [--loads http,grpc] [--rates 5000,10000] [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5]
- * [--seconds 2]` measures requests per second and what each costs, or latency at steady rates; `--main` names the command
+ * [--seconds 2] [--input-bytes 256]` measures requests per second and what each costs, or latency at steady rates; `--main` names the command
  * line of another build to measure in turns, `--cpus` what the servers may use.
  *
  * `-- --only gpus [--gpus 1,10,100,1000] [--models 100] [--policies clockwork,escapement] [--rate 300] [--rate-per-gpu 1]
@@ -38,6 +38,7 @@ const { values: flags } = parseArgs({
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
     rounds: { type: 'string' },
+    'input-bytes': { type: 'string', default: '256' },
     rates: { type: 'string', default: '' },
     loads: { type: 'string', default: 'http,grpc' },
     gpus: { type: 'string', default: '1,10,100,1000' },
@@ -77,6 +78,7 @@ const cases: Record<string, () => Promise<unknown>> = {
       kinds: flags.loads.split(','),
       rates: flags.rates.split(',').filter(Boolean).map(Number),
       ...{ frontends: Number(flags.frontends), rounds: Number(flags.rounds ?? '5') },
+      inputBytes: Number(flags['input-bytes']),
     }),
   gpus: () =>
     measureGpus({

@@ -13,9 +13,9 @@ export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.
 /** Linux counts CPU time in these. */
 const TICK_US = 10_000;
 const START_MS = 300_000;
-/** A model with one small input and one small output; a server with `--time-scale 0` takes no time for it. */
+/** A model with one input and one small output; a server with `--time-scale 0` takes no time for it. */
 const PROFILE = {
-  ...{ name: 'small', inputBytes: 256, outputBytes: 256, weightsBytes: 1_000_000, loadMs: 1 },
+  ...{ name: 'small', outputBytes: 256, weightsBytes: 1_000_000, loadMs: 1 },
   ...{ gpu: 'none', runtime: 'simulated', precision: 'FP32' },
   batches: [1, 2, 4, 8, 16].map((batch) => ({ batch, medianMs: 1 + 0.1 * batch })),
   source: { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' },
@@ -72,13 +72,13 @@ function cpuUsOf(path: string): number {
   return TICK_US * (Number(afterName[11]) + Number(afterName[12]));
 }
 
-/** A folder with the profile of a small model, for servers and loads. */
+/** A folder with the profile of a model, for servers and loads. */
 export class BenchFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'escapement-'));
   readonly device = `simulated:${join(this.path, 'small.json')}`;
 
-  constructor() {
-    writeFileSync(join(this.path, 'small.json'), JSON.stringify(PROFILE));
+  constructor(inputBytes = 256) {
+    writeFileSync(join(this.path, 'small.json'), JSON.stringify({ ...PROFILE, inputBytes }));
   }
 
   /** Requests to copies of the model by `escapement load`, in a process of their own. */

@@ -12,6 +12,8 @@ export interface ThroughputOptions {
   /** Requests per second; empty: 32 requests are always under way. */
   readonly rates: readonly number[];
   readonly rounds: number;
+  /** Input of a request. */
+  readonly inputBytes: number;
   /** Length of each load. */
   readonly seconds: number;
 }
@@ -40,7 +42,7 @@ const CLIENTS = 32;
 
 /** A line for each kind of load: closed-loop clients, or a steady rate. */
 export async function measureThroughput(options: ThroughputOptions): Promise<Throughput[]> {
-  const folder = new BenchFolder();
+  const folder = new BenchFolder(options.inputBytes);
   const servers: Server[] = [];
   try {
     for (const main of options.main === undefined ? [MAIN] : [MAIN, options.main])
