@@ -73,8 +73,11 @@ export interface InferenceService {
 
 /** A service whose state can be followed, so that a server can keep its frontends informed. */
 export interface WatchedService extends InferenceService {
-  /** Calls `changed` after each replacement of `state`. Returns a function that stops it. */
-  watch(changed: () => void): () => void;
+  /**
+   * Calls `changed` after each replacement of `state`; it may return a promise that resolves once it has
+   * told others. Returns a function that stops it.
+   */
+  watch(changed: () => unknown): () => void;
 }
 
 /** Service of a controller: its models come and go by index, not by name. */

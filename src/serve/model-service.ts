@@ -75,6 +75,8 @@ export class ModelService implements WatchedService {
   private isStale = false;
   /** Runs until watchers may hear of a change again; null: they may. */
   private telling: Timer | null = null;
+  /** Resolves when all watchers know of the last change. */
+  private told: Promise<unknown> = Promise.resolve();
   /** That of its handles, once there is a cluster: before, no model takes requests. */
   infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
@@ -82,7 +84,7 @@ export class ModelService implements WatchedService {
   private readonly pipelines: ServedPipelines;
   /** Serializes changes of each model. */
   private readonly turns = new Turns();
-  private readonly watchers = new Set<() => void>();
+  private readonly watchers = new Set<() => unknown>();
   private readonly timers: Timer[] = [];
   /** By model: configuration that a client gave in place of that on disk, as JSON. */
   private readonly configs = new Map<string, string>();
@@ -160,6 +162,7 @@ export class ModelService implements WatchedService {
     this.replace();
     if (control === 'poll') this.every(pollNs, () => this.poll());
     if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, this.idleLook());
+    await this.tellNow();
   }
 
   /** Call when a worker has come up: retries what could not be served, unless a worker needed for it is absent. */
@@ -176,7 +179,7 @@ export class ModelService implements WatchedService {
     return this.known;
   }
 
-  watch(changed: () => void): () => void {
+  watch(changed: () => unknown): () => void {
     this.watchers.add(changed);
     return () => this.watchers.delete(changed);
   }
@@ -185,7 +188,7 @@ export class ModelService implements WatchedService {
   async load(name: string, config?: string): Promise<void> {
     this.checkControl();
     await this.bringIn(name, true, { config });
-    this.tellNow();
+    await this.tellNow();
   }
 
   async wants(name: string): Promise<void> {
@@ -217,13 +220,14 @@ export class ModelService implements WatchedService {
         }),
       );
     });
-    this.tellNow();
+    await this.tellNow();
   }
 
   takeOver(): Promise<void> {
     this.takingOver ??= this.untilReady().finally(() => {
       this.takingOver = null;
       this.replace();
+      return this.tellNow();
     });
     this.there.host.takeOver();
     return this.takingOver;
@@ -750,7 +754,7 @@ export class ModelService implements WatchedService {
   private tell(): void {
     const beganNs = this.time.monotonicNs();
     this.there.statistics.listed(this.state.entries);
-    for (const changed of this.watchers) changed();
+    this.told = Promise.all([...this.watchers].map((changed) => changed()));
     const pauseMs = (4 * (this.time.monotonicNs() - beganNs)) / NS_PER_MS;
     if (pauseMs < SHORTEST_PAUSE_MS) return;
     const { known } = this;
@@ -762,12 +766,14 @@ export class ModelService implements WatchedService {
       .unref();
   }
 
-  /** Tells of a change at once, before its client has the answer. */
-  private tellNow(): void {
-    if (this.telling === null) return;
-    this.telling.cancel();
-    this.telling = null;
-    this.tell();
+  /** Tells of a change at once; resolves when all watchers know of it. */
+  private async tellNow(): Promise<void> {
+    if (this.telling !== null) {
+      this.telling.cancel();
+      this.telling = null;
+      this.tell();
+    }
+    await this.told;
   }
 
   private build(): ServiceState {

@@ -681,6 +681,35 @@ describe('model control', () => {
   });
 });
 
+it('has told everybody of a change before a start, a load or an unload is over', async () => {
+  const dir = tempDir();
+  put(dir, 'a', 1, 2);
+  const { service } = open(dir, { control: 'explicit', isStrict: false });
+  let hear = () => {};
+  service.watch(
+    () =>
+      new Promise<void>((resolve) => {
+        hear = resolve;
+      }),
+  );
+  const steps: [step: () => Promise<void>, seen: () => boolean][] = [
+    [() => service.start(), () => service.state.notReady === null],
+    [() => service.load('a'), () => String(states(service)) === 'a/1 ready'],
+    [() => service.unload('a'), () => String(states(service)) === 'a/1 unavailable'],
+  ];
+  for (const [step, seen] of steps) {
+    let isOver = false;
+    const over = step().then(() => {
+      isOver = true;
+    });
+    await until(seen);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(isOver).toBe(false);
+    hear();
+    await over;
+  }
+});
+
 it('loads a model with a configuration of the client, until it is loaded without', async () => {
   const dir = tempDir();
   put(dir, 'm', 1, 2);

@@ -25,7 +25,9 @@ export class FakeService implements WatchedService {
   readonly configs: string[] = [];
   private readonly served: ServedState;
   private readonly unloaded = new Set<string>();
-  private readonly watchers = new Set<() => void>();
+  /** Resolves when all watchers know of the last change. */
+  told: Promise<unknown> = Promise.resolve();
+  private readonly watchers = new Set<() => unknown>();
 
   constructor(readonly models: readonly ServedModel[]) {
     this.served = new ServedState(models, null);
@@ -58,7 +60,7 @@ export class FakeService implements WatchedService {
     return { ...current, entries, ...(howLoaded === undefined ? {} : { howLoaded }) };
   }
 
-  watch(changed: () => void): () => void {
+  watch(changed: () => unknown): () => void {
     this.watchers.add(changed);
     return () => this.watchers.delete(changed);
   }
@@ -99,7 +101,7 @@ export class FakeService implements WatchedService {
   }
 
   private changed(): void {
-    for (const changed of this.watchers) changed();
+    this.told = Promise.all([...this.watchers].map((changed) => changed()));
   }
 }
 

@@ -122,7 +122,7 @@ class FrontendHost {
     this.world = options.world ?? REAL_WORLD;
     this.budget = { counters: options.counters, slot: options.firstSlot + index };
     this.endPulse = beat(this.pulse, this.world.time);
-    this.unwatch = service.watch(() => this.requests?.post({ kind: 'state', state: service.state }));
+    this.unwatch = service.watch(() => this.requests?.tell());
   }
 
   /** Resolves when it listens. Rejects as the frontend does. */
@@ -224,7 +224,7 @@ class FrontendHost {
   /** The thread is used no more. */
   private drop(): void {
     this.thread = null;
-    if (this.requests !== null) this.requests.isOver = true;
+    this.requests?.end();
   }
 }
 

@@ -73,6 +73,8 @@ type ToService =
   | { readonly kind: 'requests'; readonly items: readonly PackedRequest[] }
   /** The client of a request has gone. */
   | { readonly kind: 'cancel'; readonly id: number }
+  /** The state of the service is known. */
+  | { readonly kind: 'told' }
   | ServiceCall;
 
 interface ServiceCall {
@@ -141,8 +143,10 @@ export class RemoteService implements InferenceService, RequestKeeper {
   ) {
     port.on('message', (message: ToFrontend) => {
       if (message.kind === 'answers') for (const answer of message.items) this.answer(answer);
-      else if (message.kind === 'state') this.lastState = message.state;
-      else if (message.kind === 'called') this.called(message);
+      else if (message.kind === 'state') {
+        this.lastState = message.state;
+        this.post({ kind: 'told' });
+      } else if (message.kind === 'called') this.called(message);
       else others(message);
     });
   }
@@ -280,7 +284,9 @@ interface Waiting {
 /** Requests of one frontend thread in the thread of the service. Answers that come together go back together. */
 export class ThreadRequests {
   /** True once its thread has ended, or hangs: answers are dropped. */
-  isOver = false;
+  private isOver = false;
+  /** By state on its way to the thread, in order: called when it is there. */
+  private readonly untold: (() => void)[] = [];
   private readonly outbox = new Outbox<PackedAnswer>();
   private isDue = false;
   private spent: Uint8Array[] = [];
@@ -298,8 +304,22 @@ export class ThreadRequests {
       if (message.kind === 'requests') for (const request of message.items) this.offer(request);
       else if (message.kind === 'cancel') this.cancel(message.id);
       else if (message.kind === 'call') void this.call(message);
+      else if (message.kind === 'told') this.untold.shift()?.();
       else others(message);
     });
+  }
+
+  /** Resolves when the thread has the present state of the service, or is used no more. */
+  tell(): Promise<void> {
+    if (this.isOver) return Promise.resolve();
+    this.post({ kind: 'state', state: this.service.state });
+    return new Promise((resolve) => this.untold.push(resolve));
+  }
+
+  /** Uses the thread no more. */
+  end(): void {
+    this.isOver = true;
+    for (const resolve of this.untold) resolve();
   }
 
   /** Posts a message. One that cannot be sent ends the thread, not the process. */

@@ -134,9 +134,11 @@ describe('a frontend in a thread of its own', () => {
     const ready = async () => (await http.get('/v2/health/ready')).status;
     expect(await ready()).toBe(200);
     service.notReady = 'draining';
-    await expect.poll(ready).toBe(503);
+    await service.told;
+    expect(await ready()).toBe(503);
     service.notReady = null;
-    await expect.poll(ready).toBe(200);
+    await service.told;
+    expect(await ready()).toBe(200);
   });
 
   it('loads and unloads models, and passes why it cannot', async () => {
