@@ -42,7 +42,7 @@ export async function openSubject(
         copies: 1,
         'time-scale': 1,
       },
-      ...{ 'cache-dir': undefined, memory: undefined, measure: 'full' },
+      ...{ 'cache-dir': undefined, memory: undefined, measure: 'full', budget: undefined },
     },
     settings.runtime,
     say,

@@ -38,6 +38,9 @@ export async function machineOptions(
   }
   const dirs = repositoriesOf(args);
   const { precision } = runtime;
+  const { measure, budget: budgetNs } = args;
+  if (measure === 'none' && budgetNs !== undefined)
+    throw usageError('--budget has an effect only with --measure quick or full');
   if (needs !== 'nothing') {
     const { noModels, scanRepositories } = await import('../live/models/scan.js');
     const { versions, problems } = scanRepositories(dirs, precision);
@@ -47,7 +50,7 @@ export async function machineOptions(
   const cacheDir = args['cache-dir'] ?? null;
   const repository = (ort: OrtDeviceSpec) =>
     new RepositorySource(
-      { dirs, precision, options: { device: ort, pageBytes, cacheDir, measure: args.measure } },
+      { dirs, precision, options: { device: ort, pageBytes, cacheDir, measure, budgetNs } },
       say,
     );
   if (device.kind !== 'simulated') return { ...machine, models: [], source: repository(device) };

@@ -50,8 +50,9 @@ export const machineFlags = group('Models and GPUs', {
   measure: choiceOr(
     MEASURES,
     'quick',
-    'First measurement of a model: none: fewest runs; quick: 0.15 s, refined when idle; full: until stable, up to 3 s',
+    'First measurement of a model: none: fewest runs; quick: briefly, refined when idle; full: until its figures are stable',
   ),
+  budget: duration('Time for each of these measurements', '150ms with quick, 3s with full'),
   device: textOr(
     'cpu',
     `Execution provider: ${PROVIDERS.join(', ')}; or simulated:PROFILE[,PROFILE...], which needs no models`,

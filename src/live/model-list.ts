@@ -19,6 +19,8 @@ export interface OfferedVersion {
   readonly digest: string;
   /** True if it has a profile, so that it need not be measured first. Known only if files were read. */
   readonly isMeasured: boolean;
+  /** True if that profile was measured only briefly. */
+  readonly isProvisional?: boolean;
   /** True if the settings do not choose it: it replaces an unreadable higher version when nothing else is served. */
   readonly standsIn?: boolean;
   /** Workers that have it; absent: that of the list. */

@@ -172,6 +172,8 @@ export interface ServedModel {
   readonly sloNs: number | null;
   /** Digest of its files and settings; absent: unknown. */
   readonly digest?: string;
+  /** True if it was measured only briefly, so that its times have a margin. */
+  readonly isProvisional?: boolean;
   /** True for a pipeline of models. */
   readonly isPipeline?: boolean;
   /** By output: names of its classes; null or absent: none. */

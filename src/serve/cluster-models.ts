@@ -57,7 +57,8 @@ export function mergeModelLists(lists: readonly WorkerModelList[]): ModelList {
     if (error !== null) problems.push({ name, version, error });
     else {
       const isMeasured = offers.every((each) => each.offer.isMeasured);
-      versions.push({ ...offer, isMeasured, workers: offers.map(({ worker }) => worker) });
+      const isProvisional = offers.some((each) => each.offer.isProvisional);
+      versions.push({ ...offer, isMeasured, isProvisional, workers: offers.map(({ worker }) => worker) });
     }
   }
   const ensembles = new Map<string, { readonly worker: string; readonly ensemble: Ensemble }>();

@@ -519,14 +519,15 @@ export class ModelService implements WatchedService {
 
   /** True if it was loaded. */
   private async bringVersion(
-    { name, version, digest, isMeasured, workers = [] }: OfferedVersion,
+    { name, version, digest, isMeasured, isProvisional = false, workers = [] }: OfferedVersion,
     before: Deployed | null,
-    { mayMeasure }: Bringing,
+    { mayMeasure, isAsked }: Bringing,
   ): Promise<boolean> {
     const { table } = this;
     const isServed = before?.state === 'ready';
     const { host, handles } = this.there;
-    if (isServed && before.digest === digest) {
+    const isRefined = isAsked && before?.model?.isProvisional === true && !isProvisional;
+    if (isServed && before.digest === digest && !isRefined) {
       await host.spread(handles.indexOf(before.handle), workers);
       table.put({ ...before, reason: '' });
       return false;
@@ -543,7 +544,8 @@ export class ModelService implements WatchedService {
     this.events.info({ model: name, version }, 'model is ready');
     if (before !== null && before.handle >= 0) {
       const leave = () => handles.replace(before.handle, handle);
-      this.retireLater(before, 'newer files of it are served instead', leave);
+      const why = isRefined ? 'it has been measured in full' : 'newer files of it are served instead';
+      this.retireLater(before, why, leave);
     }
     return true;
   }

@@ -24,11 +24,12 @@ export interface PrepareOptions {
   readonly pageBytes: number;
   /** Folder for files derived from models; null: next to them, if that is writable. */
   readonly cacheDir: string | null;
-  /** Effort for a model without a profile. Default: `full`. */
+  /** Effort for a model without a profile, and the time that it may take. Default: `full`, and that of the effort. */
   readonly measure?: Measure;
+  readonly budgetNs?: number | undefined;
 }
 
-/** Time for a model. */
+/** Default time for a model. */
 const BUDGETS_NS: Readonly<Record<Measure, number>> = {
   none: 0,
   quick: 0.15 * NS_PER_S,
@@ -38,7 +39,6 @@ const BUDGETS_NS: Readonly<Record<Measure, number>> = {
 /** A model ready for a worker. */
 export interface PreparedModel extends WorkerModel {
   readonly digest: string;
-  /** True if its profile was not measured in full. */
   readonly isProvisional: boolean;
 }
 
@@ -80,19 +80,18 @@ export function versionDigest(onnxPath: string, modelDir: string, config?: strin
     .digest('hex');
 }
 
-/** True if a model has a matching profile. Throws like `prepareModel`. */
-export async function isMeasured(
+/** The matching profile of a model; null: none. Throws like `prepareModel`. */
+export async function knownProfile(
   onnxPath: string,
   { device, cacheDir }: PrepareOptions,
   config?: string,
-): Promise<boolean> {
-  const { profile } = await findProfile(await readModelFile(onnxPath, config), device, cacheDir);
-  return profile !== null;
+): Promise<Profile | null> {
+  return (await findProfile(await readModelFile(onnxPath, config), device, cacheDir)).profile;
 }
 
 async function profileOf(
   model: RepositoryModel,
-  { device, cacheDir, measure = 'full' }: PrepareOptions,
+  { device, cacheDir, measure = 'full', budgetNs = BUDGETS_NS[measure] }: PrepareOptions,
   say: (what: string) => void,
 ): Promise<Profile> {
   const known = await findProfile(model, device, cacheDir);
@@ -100,7 +99,7 @@ async function profileOf(
   if (known.profile !== null && isEnough) return known.profile;
   const why = known.why || `${known.path} is provisional`;
   say(`measuring ${model.name} on ${device.kind}: ${why}`);
-  const measured = await measureProfile(model, device, { cacheDir, budgetNs: BUDGETS_NS[measure] });
+  const measured = await measureProfile(model, device, { cacheDir, budgetNs });
   const profile = measure === 'full' ? measured.profile : { ...measured.profile, provisional: true };
   writeShared(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;

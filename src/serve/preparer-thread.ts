@@ -11,7 +11,7 @@ import { endRuntimeCalls, TooLong } from '../live/ort/runtime-call.js';
 import { type RuntimeProblem, runtimeProblem } from '../live/ort/runtime-problem.js';
 import { passOnWarnings } from '../live/warnings.js';
 import {
-  isMeasured,
+  knownProfile,
   type PreparedModel,
   type PrepareOptions,
   prepareModel,
@@ -52,8 +52,8 @@ export type PlainList = Omit<ModelList, 'problems'> & {
 };
 
 const UNSEEN = { digest: '', isMeasured: false };
-/** Digests of models known to have a profile, up to a limit; forgotten ones are checked again. */
-const measured = new Set<string>();
+/** By digest of models known to have a profile, up to a limit: true if that is provisional. Forgotten ones are checked again. */
+const measured = new Map<string, boolean>();
 const MOST_MEASURED = 10_000;
 /** Reason why onnxruntime was stopped, by digest of the model: retrying at each look would keep others waiting. */
 const stopped = new Map<string, TooLong>();
@@ -97,7 +97,7 @@ async function prepared({
   const model = await unlessStopped(onnxPath, modelDir, () =>
     prepareModel(onnxPath, modelDir, options, say, config),
   );
-  remember(model.digest);
+  remember(model.digest, model.isProvisional);
   return model;
 }
 
@@ -131,8 +131,9 @@ async function listed(
 async function seen(onnxPath: string, modelDir: string, options: PrepareOptions, config?: string) {
   const digest = versionDigest(onnxPath, modelDir, config);
   // Skips reading, which takes long, for the served models that are looked at most often.
-  if (!measured.has(digest) && (await isMeasured(onnxPath, options, config))) remember(digest);
-  return { digest, isMeasured: measured.has(digest) };
+  const profile = measured.has(digest) ? null : await knownProfile(onnxPath, options, config);
+  if (profile !== null) remember(digest, profile.provisional === true);
+  return { digest, isMeasured: measured.has(digest), isProvisional: measured.get(digest) === true };
 }
 
 async function unlessStopped<T>(onnxPath: string, modelDir: string, work: () => Promise<T>): Promise<T> {
@@ -145,9 +146,9 @@ async function unlessStopped<T>(onnxPath: string, modelDir: string, work: () => 
   });
 }
 
-function remember(digest: string): void {
+function remember(digest: string, isProvisional: boolean): void {
   if (measured.size >= MOST_MEASURED) measured.clear();
-  measured.add(digest);
+  measured.set(digest, isProvisional);
 }
 
 /** Leaves out details meant for the log only. */

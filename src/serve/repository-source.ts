@@ -102,7 +102,7 @@ export class RepositorySource implements ModelSource {
     if (user + system > IDLE_CPU_US || this.preparers.some(({ isBusy }) => isBusy)) return;
     const found = [...this.opened.values()].find(({ model }) => model.isProvisional);
     if (found === undefined) return;
-    const { options } = this.repository;
+    const { budgetNs: _, ...options } = this.repository.options;
     const full = { ...this.repository, options: { ...options, measure: 'full' as const } };
     const { spec, version } = found.model;
     // A model that cannot be measured now is prepared again when it is loaded.

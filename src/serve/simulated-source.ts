@@ -44,7 +44,7 @@ export class SimulatedSource implements ModelSource {
       model.spec.batchSizes.map((size) => row[batchSizes.indexOf(size)]);
     const tables = model.spec.lengths && execNsByLength?.map(times);
     const spec = { ...model.spec, loadNs, execNs: times(execNs), ...(tables && { execNsByLength: tables }) };
-    return { ...model, spec: scaledSpec(spec, timeScale) };
+    return { ...model, spec: scaledSpec(spec, timeScale), isProvisional: false };
   }
 
   close(): Promise<void> {

@@ -4,7 +4,7 @@ import { NO_MODELS, type WorkerModelList } from '../../src/live/model-list.js';
 import { mergeModelLists } from '../../src/serve/cluster-models.js';
 
 const offer = (name: string, version: string, digest = 'd', isMeasured = true, workers?: string[]) => ({
-  ...{ name, version, digest, isMeasured },
+  ...{ name, version, digest, isMeasured, isProvisional: !isMeasured },
   ...(workers && { workers }),
 });
 

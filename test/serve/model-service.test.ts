@@ -710,6 +710,22 @@ it('has told everybody of a change before a start, a load or an unload is over',
   }
 });
 
+it('loads a model again that has been measured in full since', async () => {
+  const dir = tempDir();
+  put(dir, 'm', 1, 2);
+  const { host, service, unloaded } = open(dir);
+  await service.start();
+  await service.load('m');
+  expect(host.adds).toBe(1);
+  const { versions, ...list } = await host.list('m');
+  expect(versions).toMatchObject([{ isMeasured: true, isProvisional: true }]);
+  const refined = versions.map((one) => ({ ...one, isProvisional: false }));
+  host.list = async () => ({ ...list, versions: refined });
+  await service.load('m');
+  expect(host.adds).toBe(2);
+  await until(() => unloaded.join() === 'm/1: it has been measured in full');
+});
+
 it('loads a model with a configuration of the client, until it is loaded without', async () => {
   const dir = tempDir();
   put(dir, 'm', 1, 2);

@@ -198,6 +198,7 @@ export function onKinds(everywhere: readonly ModelOfKind[], kinds: number): Serv
   const [first, ...others] = times as [ModelTimes, ...ModelTimes[]];
   return {
     ...model,
+    isProvisional: all.some(({ isProvisional }) => isProvisional),
     spec: {
       ...model.spec,
       pages: Math.max(...all.map(({ spec }) => spec.pages)),

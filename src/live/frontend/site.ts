@@ -185,7 +185,8 @@ export class Catalog {
     const { entries, notReady } = this.service.state;
     return entries
       .map((entry) => {
-        const { name, version, state, reason } = entry;
+        const { name, version, state, model } = entry;
+        const reason = entry.reason || (model?.isProvisional === true ? PROVISIONAL : '');
         // What the server cannot answer now is not ready, whatever its files are like.
         const isHeldUp = state === 'ready' && !this.isReady(entry);
         if (isHeldUp) return { name, version, state: 'UNAVAILABLE', reason: notReady ?? reason };
@@ -247,6 +248,8 @@ export class Catalog {
   }
 }
 
+/** Status of a ready model that was not measured in full. */
+const PROVISIONAL = 'measured only briefly: planned with a margin';
 const CLIENTS_LOAD = 'load it through the model repository';
 
 /** `version` empty: the one that is served by default. */

@@ -68,6 +68,7 @@ export const SERVED_MODEL = z
     version: TEXT,
     sloNs: POSITIVE.nullable(),
     digest: TEXT.optional(),
+    isProvisional: z.boolean().optional(),
     labels: listOf(listOf(TEXT).nullable()).nullable().optional(),
   })
   .refine(

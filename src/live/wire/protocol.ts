@@ -142,7 +142,13 @@ const ENSEMBLE = z.object({
 });
 /** A list of models without paths: those are for the worker's own log. */
 const MODEL_LIST = z.object({
-  versions: listOf(MODEL_REFERENCE.extend({ isMeasured: z.boolean(), standsIn: z.boolean().optional() })),
+  versions: listOf(
+    MODEL_REFERENCE.extend({
+      isMeasured: z.boolean(),
+      isProvisional: z.boolean().optional(),
+      standsIn: z.boolean().optional(),
+    }),
+  ),
   problems: listOf(z.object({ name: TEXT, version: TEXT.nullable(), what: WORDS })),
   // Absent: workers of a former version have none.
   ensembles: listOf(ENSEMBLE).default([]),

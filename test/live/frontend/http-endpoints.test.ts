@@ -84,11 +84,13 @@ describe('the model repository', () => {
   });
 
   it('lists, unloads and loads models', async () => {
-    const { http } = await openHttp(new FakeService(MODELS));
+    const brief = MODELS.map((model, m) => (m === 1 ? { ...model, isProvisional: true } : model));
+    const { http } = await openHttp(new FakeService(brief));
+    const reason = 'measured only briefly: planned with a margin';
     expect(await http.post('/v2/repository/models/mlp/unload')).toMatchObject({ status: 200, text: '' });
     expect((await http.post('/v2/repository/index')).json).toEqual([
       { name: 'mlp', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' },
-      { name: 'a b/c', version: '1', state: 'READY', reason: '' },
+      { name: 'a b/c', version: '1', state: 'READY', reason },
     ]);
     expect((await http.post('/v2/repository/index', { ready: true })).json).toHaveLength(1);
     expect(await http.get('/v2/models/mlp/ready')).toMatchObject({
