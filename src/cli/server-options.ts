@@ -50,9 +50,9 @@ export const machineFlags = group('Models and GPUs', {
   measure: choiceOr(
     MEASURES,
     'quick',
-    'First measurement of a model: none: fewest runs; quick: briefly, refined when idle; full: until its figures are stable',
+    'Measure new models: none: fewest runs; quick: refined when idle; full: until stable',
   ),
-  budget: duration('Time for each of these measurements', '150ms with quick, 3s with full'),
+  budget: duration('Time for each model', '150ms; full: 3s'),
   device: textOr(
     'cpu',
     `Execution provider: ${PROVIDERS.join(', ')}; or simulated:PROFILE[,PROFILE...], which needs no models`,
@@ -60,7 +60,7 @@ export const machineFlags = group('Models and GPUs', {
   gpus: wholeOr(1, 1, 'GPUs of this process'),
   adapter: wholeOr(0, 0, 'Index of the first GPU, where the device has several'),
   memory: size("Size of each GPU's weights cache", '8GiB, or what runtime.memoryReserve leaves'),
-  'page-size': sizeOr('16MiB', 'Size of a page of the weights cache'),
+  'page-size': sizeOr('16MiB', 'Size of its pages'),
   copies: wholeOr(1, 1, 'Copies of each profile that a simulated device serves'),
   'time-scale': withDefault(timeScaleOf)(
     '1',
