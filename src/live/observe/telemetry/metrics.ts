@@ -81,7 +81,7 @@ export type Count = (index: number, value?: number) => void;
 
 /**
  * Registers a metric that is counted as things happen. `labelsOf`: label values of an integer's series; each is looked up
- * once, since prom-client's own look-up costs more than counting.
+ * once, since prom-client's own look-up costs more than counting. What a counter has counted it hears on each scrape.
  */
 export function counted(
   registry: Registry,
@@ -89,20 +89,20 @@ export function counted(
   labelsOf: (index: number) => readonly string[] = () => [],
 ): Count {
   const { kind, ...rest } = describe(name);
-  const common = { ...rest, registers: [registry] };
   const buckets = BUCKETS[kind];
-  const series: ((value: number) => void)[] = [];
-  const counter = buckets === undefined ? new Counter<string>(common) : null;
-  const histogram = buckets === undefined ? null : new Histogram<string>({ ...common, buckets });
-  const open = (index: number) => {
-    const labels = named(rest.labelNames, labelsOf(index));
-    const count = counter?.labels(labels);
-    const times = histogram?.labels(labels);
-    return (value: number) => (count === undefined ? times?.observe(value) : count.inc(value));
-  };
+  if (buckets === undefined) {
+    const counts: [labels: readonly string[], value: number][] = [];
+    readOnScrape(registry, name, () => counts.filter(Boolean));
+    return (index, value = 1) => {
+      counts[index] ??= [labelsOf(index), 0];
+      counts[index][1] += value;
+    };
+  }
+  const histogram = new Histogram<string>({ ...rest, registers: [registry], buckets });
+  const series: ReturnType<Histogram['labels']>[] = [];
   return (index, value = 1) => {
-    series[index] ??= open(index);
-    series[index](value);
+    series[index] ??= histogram.labels(named(rest.labelNames, labelsOf(index)));
+    series[index].observe(value);
   };
 }
 
