@@ -383,9 +383,11 @@ export class Controller {
 
   /** Withdraws cancelled requests. Those that have just arrived never reach the policy. */
   private withdrawCancelled(nowNs: number): void {
-    const { state, dueNs } = this.requests;
+    const { state, dueNs, isCancelled } = this.requests;
+    // Another request has the slot by now.
     for (const slot of this.cancels)
-      if (state[slot] === REQUEST_IN_PIPELINE) this.pipelines?.withdraw(slot, nowNs);
+      if (isCancelled[slot] === 0) continue;
+      else if (state[slot] === REQUEST_IN_PIPELINE) this.pipelines?.withdraw(slot, nowNs);
       else if (state[slot] === REQUEST_QUEUED && dueNs[slot] !== 0)
         this.giveUp(slot, OUTCOME_CANCELLED, nowNs);
     this.cancels.length = 0;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { STATUS_OK } from '../../src/core/action.js';
 import { MOST_FAN_OUT } from '../../src/core/pipelines.js';
-import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
+import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../src/core/request.js';
 import { ControllerHarness } from './controller-harness.js';
 import { model } from './fixtures.js';
 
@@ -53,6 +53,20 @@ it.each([
   if (count === 3) harness.finish(STATUS_OK, 1_000_000, 2_000_000);
   controller.step(2_000_000);
   expect(answers).toMatchObject([{ id: 0, outcome }]);
+});
+
+it('withdraws no request that comes to the slot of one that was to be withdrawn', () => {
+  const harness = new ControllerHarness();
+  const { controller, answers, policy } = harness;
+  controller.putPipeline(0, { name: 'fork', split: 'equal', steps: [step(0), step(1)] });
+  policy.dueAfterNs = 10;
+  offer(harness, 0, 1, 1);
+  controller.step(0);
+  for (let i = 0; i < 3; i++) offer(harness, 10, 1, 1);
+  // The first step fails the request. The other, to be withdrawn next, times out as well, and new ones take its slot.
+  controller.step(10);
+  controller.step(11);
+  expect(answers).toMatchObject([{ id: 0, outcome: OUTCOME_TIMEOUT }]);
 });
 
 it('serves pipelines on when there are more models', () => {
