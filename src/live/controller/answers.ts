@@ -91,12 +91,15 @@ export class Answers {
     }
   }
 
-  /** Wraps an observer so that it sees the answers that requests actually got. */
-  seenBy(observer: RunObserver): RunObserver {
+  /** Wraps an observer so that it sees the answers that requests actually got. `failed`: gets the reason if a request fails. */
+  seenBy(observer: RunObserver, failed: (slot: number, error: string) => void): RunObserver {
     return {
       decided: (...all) => observer.decided?.(...all),
-      answered: (requests, slot, outcome, ...rest) =>
-        observer.answered(requests, slot, this.given.get(slot) ?? outcome, ...rest),
+      answered: (requests, slot, outcome, nowNs, copies, action) => {
+        if (outcome === OUTCOME_ERROR)
+          failed(slot, this.answerOf(requests, slot, outcome, nowNs, action, 0).error);
+        observer.answered(requests, slot, this.given.get(slot) ?? outcome, nowNs, copies, action);
+      },
       cancelled: (...all) => observer.cancelled?.(...all),
       completed: (...all) => observer.completed(...all),
     };

@@ -112,10 +112,8 @@ export class PipelineRequests {
       const { flow, step, i } = known;
       const inputError = result.inputErrors?.[r] ?? '';
       if (inputError !== '') this.fail(flow, slot, step, inputError);
-      else if (result.status !== STATUS_OK) {
-        if (result.error !== '') flow.error = `step ${flow.pipeline.spec.steps[step].id}: ${result.error}`;
-        continue;
-      } else {
+      else if (result.status !== STATUS_OK) continue;
+      else {
         const { signature } = flow.pipeline.steps[step];
         flow.yields[step][i] = given(signature.outputs, scatter(result, signature, r), result.shapes);
         flow.batchSize = Math.max(flow.batchSize, action.batchSize);
@@ -123,6 +121,13 @@ export class PipelineRequests {
       this.leave(slot);
       if (--flow.open[step] === 0 && inputError === '') this.stepEnded(flow, step, slot);
     }
+  }
+
+  /** Call when the core fails the request in `slot`. */
+  failed(slot: number, error: string): void {
+    const known = this.steps[slot];
+    if (known !== undefined)
+      known.flow.error = `step ${known.flow.pipeline.spec.steps[known.step].id}: ${error}`;
   }
 
   /** Call when the core has answered the request in `slot`. Returns undefined unless it is that of a pipeline. */
