@@ -42,6 +42,8 @@ export interface SimulatedDeviceSpec {
   readonly timeScale: number;
   /** Its memory in bytes, and what each LOAD takes of it for good. Absent: it has as much as needed. */
   readonly memory?: { readonly totalBytes: number; readonly leakBytes: number };
+  /** True if its outputs depend on values of its inputs. Absent: only on their lengths. */
+  readonly readsInputs?: true;
 }
 
 /** Memory of a device. */

@@ -66,7 +66,7 @@ export class LocalMachine implements Machine {
   readonly executors: readonly Executor[];
   /** By GPU. */
   private readonly executorOf: readonly Executor[];
-  private readonly simulated: readonly boolean[];
+  private readonly readsInputs: readonly boolean[];
   private readonly held: MachineModels;
   private readonly source: ModelSource;
   private readonly pageBytes: number;
@@ -99,7 +99,7 @@ export class LocalMachine implements Machine {
     this.executorOf = devices.map(
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
     );
-    this.simulated = devices.map(({ kind }) => kind === 'simulated');
+    this.readsInputs = devices.map((device) => device.kind !== 'simulated' || device.readsInputs === true);
     const known = this.executors.filter(({ spec }) => spec.gpus.some(({ device }) => tellsMemory(device)));
     if (known.length > 0)
       this.readings = world.time
@@ -133,9 +133,8 @@ export class LocalMachine implements Machine {
   prepare(action: ActionMessage): ActionMessage {
     const { gpu, model, inputs } = action;
     if (inputs.length === 0) return action;
-    // A simulated GPU uses only their lengths.
-    const unused = this.simulated[gpu] && this.models[model]?.signature.lengths === undefined;
-    return { ...action, inputs: unused ? [] : copied(inputs) };
+    const areRead = this.readsInputs[gpu] || this.models[model]?.signature.lengths !== undefined;
+    return { ...action, inputs: areRead ? copied(inputs) : [] };
   }
 
   submit(actions: readonly ActionMessage[]): void {

@@ -1,6 +1,7 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import { SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import { type History, type HistoryEvent, nameOf } from '../history/history.js';
+import { expectedOf, isPipeline, rowBytes } from '../scenario/expected.js';
 import { DRAIN_NS, type Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 import { hasBegun, mayChangeDriver, mayLoseWorker } from './reasons.js';
@@ -82,23 +83,21 @@ function problemOf(one: Case): string {
     return 'it is taken by a server that says it takes none';
   if (outcome === 'ok' || outcome === 'late') return problemOfOutputs(one);
   if (outcome === 'cancelled') return one.hasLeft ? '' : 'it is cancelled, and its client waits';
-  const reason = REASONS.find(({ text }) => text.test(error));
+  const reason = REASONS.find(({ text }) => text.test(error.replace(/^step \S+: /, '')));
   if (reason === undefined) return `it is answered "${outcome}" for an unknown reason: "${error}"`;
   return reason.isAllowed(one) ? '' : `it is answered "${outcome}", "${error}", without a reason for that`;
 }
 
 function problemOfOutputs(one: Case): string {
   const { scenario, request, answer } = one;
-  const expected = scenario.cluster.models.find(({ name }) => name === request.model)?.outputBytes ?? 0;
-  const sizes = answer.outputBytes.join();
-  if (sizes !== String(aligned(expected))) return `its outputs have ${sizes || 'no'} bytes, not ${expected}`;
+  const { numbers } = expectedOf(scenario.cluster, request.model, request.request);
+  const bytes = rowBytes(scenario.cluster, request.model);
+  const [sizes, wanted] = [answer.outputBytes.join(), numbers.map(({ length }) => length * bytes).join()];
+  if (sizes !== wanted) return `its outputs have ${sizes || 'no'} bytes, not ${wanted}`;
+  const [found, expected] = [JSON.stringify(answer.numbers), JSON.stringify(numbers)];
+  if (found !== expected) return `its outputs are ${found}, not ${expected}`;
   if (answer.outcome === 'ok' || isLate(one)) return '';
   return `it is answered "late" ${deadlineOf(one) - answer.atNs} ns before its deadline`;
-}
-
-/** Simulated models have outputs of 4-byte numbers. */
-function aligned(bytes: number): number {
-  return 4 * Math.max(1, Math.ceil(bytes / 4));
 }
 
 interface Reason {
@@ -114,10 +113,12 @@ const REASONS: readonly Reason[] = [
     isAllowed: ({ answer }) => answer.outcome !== 'error',
   },
   { text: exactly(SHUTTING_DOWN), isAllowed: isLeftByDrain },
-  // While it has time, it is tried elsewhere.
+  // While it has time, it is tried elsewhere. Steps have less time.
   {
     text: exactly(WORKER_LOST),
-    isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs) && isLate(one),
+    isAllowed: (one) =>
+      mayLoseWorker(one.scenario, one.answer.atNs) &&
+      (isLate(one) || isPipeline(one.scenario.cluster, one.request.model)),
   },
   { text: exactly(STANDS_BY), isAllowed: ({ scenario, answer }) => mayChangeDriver(scenario, answer.atNs) },
   {
@@ -129,9 +130,14 @@ const REASONS: readonly Reason[] = [
     isAllowed: ({ scenario, answer }) =>
       answer.outcome === 'rejected' && (scenario.cluster.tenants?.length ?? 0) > 1,
   },
+  {
+    text: /^there was no time for the rest of the pipeline$/,
+    isAllowed: ({ scenario, request, answer }) =>
+      answer.outcome === 'timeout' && isPipeline(scenario.cluster, request.model),
+  },
   { text: /^no worker is up$/, isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs) },
   {
-    text: /^(?:the model has been unloaded|the model was replaced .*|there is no such model|clients have unloaded it.*)$/,
+    text: /^(?:the model has been unloaded|a model of the pipeline has been unloaded|the model was replaced .*|there is no such model|pipeline \S+: step \S+: model .*|clients have unloaded it.*)$/,
     isAllowed: ({ scenario }) => scenario.workload.changes.length > 0,
   },
   {

@@ -80,7 +80,9 @@ it('finds late answers that say in time, unless the process was frozen meanwhile
 
 it('finds failures without a reason', async () => {
   const failing = (error: string) =>
-    replace('answered', (event) => [{ ...event, outcome: 'error', error, outputBytes: [] } as HistoryEvent]);
+    replace('answered', (event) => [
+      { ...event, outcome: 'error', error, outputBytes: [], numbers: [] } as HistoryEvent,
+    ]);
   const about = async (error: string, scenario = {}) =>
     (await titles(exampleHistory(failing(error), scenario))).filter((line) => line.startsWith('allowed'));
   const start = 'allowed answers: request 1 for m of controller-0: it is answered "error"';
@@ -104,7 +106,7 @@ it('finds requests that were given up though the server or the driver went on', 
     return (await titles(exampleHistory(replaced, scenario))).filter((line) => line.startsWith('allowed'));
   };
   const failed = (ms: number, error: string) =>
-    at(ms, { kind: 'answered', request: 1, outcome: 'error', error, outputBytes: [] });
+    at(ms, { kind: 'answered', request: 1, outcome: 'error', error, outputBytes: [], numbers: [] });
   const stop = at(80, { kind: 'asked to stop', process: 'controller-0#1' });
   // A server that ends answers what it has for ten seconds.
   expect(await about([stop, failed(90, SHUTTING_DOWN)])).toHaveLength(1);
@@ -132,7 +134,7 @@ it('finds tenants beyond their rate, and those that are refused within it', asyn
         at(30 + i, { ...asked(10 + i), tenant: 1 }),
         at(30 + i, {
           ...{ kind: 'answered' as const, request: 10 + i, error, outcome: error === '' ? 'ok' : 'rejected' },
-          outputBytes: [8],
+          ...{ outputBytes: [8], numbers: [[11 + i]] },
         }),
       ]).flat(),
     ]);
@@ -230,7 +232,7 @@ it('finds outputs of the wrong size, and requests that were not executed', async
   ]);
   const failed = replace('ended', (event) => [{ ...event, isOk: event.action !== 2 }]);
   expect(await titles(exampleHistory(failed))).toEqual([
-    'executed: request 1 for m is answered "ok", the 1th for that model, and devices have executed 0 (at 0.018000 s)',
+    'executed: request 1 for m is answered "ok", the 1th for m, and devices have executed 0 (at 0.018000 s)',
   ]);
 });
 
@@ -358,7 +360,7 @@ it('finds clusters that do not recover', async () => {
   const unserved = replace('snapshot', (event) => [
     event,
     at(2001, { kind: 'asked', ...probe }),
-    at(2002, { kind: 'answered', request: 2, outcome: 'timeout', error: '', outputBytes: [] }),
+    at(2002, { kind: 'answered', request: 2, outcome: 'timeout', error: '', outputBytes: [], numbers: [] }),
   ]);
   expect(await titles(exampleHistory(unserved))).toEqual([
     'recovery: m is not served when all should work again: timeout (at 2.002000 s)',
@@ -370,7 +372,7 @@ it('finds clusters that do not recover', async () => {
         (event) =>
           unserved(event).map((one) =>
             'request' in one && one.request === 2 && one.kind === 'answered'
-              ? { ...one, outcome: 'late', outputBytes: [8] }
+              ? { ...one, outcome: 'late', outputBytes: [8], numbers: [[one.request + 1]] }
               : one,
           ),
         { cluster },
@@ -488,8 +490,8 @@ it('tells what happened around a finding', async () => {
   expect(describeFinding(finding, history).split('\n')).toEqual([
     'one answer: request 1 is answered again: ok, after ok (at 0.018000 s)',
     '    0.010000 s asked request=1 client=a process=controller-0#1 model=m sloNs=50000000',
-    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8]',
-    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8]',
+    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8] numbers=[[2]]',
+    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8] numbers=[[2]]',
   ]);
 });
 

@@ -53,7 +53,7 @@ const EXAMPLE_EVENTS: readonly HistoryEvent[] = [
   at(15, began(2, 'INFER', 1, 15)),
   at(16, { kind: 'ended', process: WORKER, gpu: 0, action: 2, isOk: true }),
   at(16, { kind: 'resultsSent', stream: 1, actions: [1, 2] }),
-  at(18, { kind: 'answered', request: 1, outcome: 'ok', error: '', outputBytes: [8] }),
+  at(18, { kind: 'answered', request: 1, outcome: 'ok', error: '', outputBytes: [8], numbers: [[2]] }),
   at(2000, {
     kind: 'snapshot',
     process: CONTROLLER,

@@ -1,10 +1,14 @@
 import type { History } from '../history/history.js';
+import { expectedOf } from '../scenario/expected.js';
 import { type Check, Findings } from './finding.js';
 
-/** Nothing is answered as executed that no device has executed: at each moment INFERs have ended well for at least so many requests. */
+/**
+ * Nothing is answered as executed that no device has executed: at each moment INFERs have ended well for at least so many requests,
+ * of the steps of a pipeline each.
+ */
 export const executed: Check = {
   name: 'executed',
-  run({ events }: History) {
+  run({ events, scenario }: History) {
     const findings = new Findings('executed');
     const asked = new Map<number, string>();
     /** INFERs that run, by device and action: model and requests. */
@@ -19,15 +23,19 @@ export const executed: Check = {
         running.delete(keyOf(event));
         if (infer !== undefined && event.isOk) add(done, infer.model, infer.count);
       } else if (event.kind === 'answered' && (event.outcome === 'ok' || event.outcome === 'late')) {
-        const model = asked.get(event.request) ?? '';
-        const answers = add(answered, model, 1);
-        const executions = done.get(model) ?? 0;
-        if (answers > executions)
-          findings.add(
-            event.atNs,
-            `request ${event.request} for ${model} is answered "${event.outcome}", the ${answers}th for that model, and devices have executed ${executions}`,
-            (one) => 'request' in one && one.request === event.request,
-          );
+        const name = asked.get(event.request) ?? '';
+        for (const { models, count } of expectedOf(scenario.cluster, name, event.request).runs) {
+          const [model, ...variants] = models;
+          if (variants.length > 0) continue;
+          const answers = add(answered, model, count);
+          const executions = done.get(model) ?? 0;
+          if (answers > executions)
+            findings.add(
+              event.atNs,
+              `request ${event.request} for ${name} is answered "${event.outcome}", the ${answers}th for ${model}, and devices have executed ${executions}`,
+              (one) => 'request' in one && one.request === event.request,
+            );
+        }
       }
     }
     return findings.list;

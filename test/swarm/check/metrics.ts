@@ -93,7 +93,7 @@ function checkOffers(
   { process, atNs, requests }: Snapshot,
   findings: Findings,
 ): void {
-  const offers = journal.split('\n').filter((line) => line.startsWith('o ')).length;
+  const offers = journal.split('\n').filter((line) => /^[of] /.test(line)).length;
   const outcomes = [...counted.values()].reduce((sum, count) => sum + count, 0);
   if (outcomes + requests <= offers) return;
   findings.add(

@@ -1,5 +1,6 @@
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { type History, type HistoryEvent, nameOf, type ProcessLife } from '../history/history.js';
+import { isPipeline } from '../scenario/expected.js';
 import type { TenantScenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 
@@ -19,7 +20,7 @@ export const rates: Check = {
   name: 'rates',
   run({ events, scenario }: History) {
     const findings = new Findings('rates');
-    const { tenants = [] } = scenario.cluster;
+    const { tenants = [], pipelines } = scenario.cluster;
     const stood = new Set(
       scenario.faults.flatMap((fault) =>
         fault.kind === 'freeze' || fault.kind === 'threadHangs'
@@ -45,11 +46,13 @@ export const rates: Check = {
       const bucket = buckets.get(key) ?? new Bucket(tenant, event.process);
       buckets.set(key, bucket);
       bucket.sent++;
-      if (refused.has(event.request) && bucket.sent <= tenant.burst) {
+      // Requests of steps come as their time comes.
+      if (refused.has(event.request) && pipelines === undefined && bucket.sent <= tenant.burst) {
         const what = `request ${event.request} of ${tenant.name} is refused for its rate, the ${bucket.sent}th of a burst of ${tenant.burst}`;
         findings.add(event.atNs, what, (one) => 'request' in one && one.request === event.request);
       }
-      if (executed.has(event.request)) bucket.executed(event, findings);
+      if (executed.has(event.request) && !isPipeline(scenario.cluster, event.model))
+        bucket.executed(event, findings);
     }
     return findings.list;
   },

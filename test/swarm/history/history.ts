@@ -43,6 +43,8 @@ type RequestEvent =
       readonly error: string;
       /** Of each output. */
       readonly outputBytes: readonly number[];
+      /** By output: the number that each of its rows begins with. */
+      readonly numbers: readonly (readonly number[])[];
     }
   /** Its client goes without waiting for the answer any longer. */
   | { readonly kind: 'left'; readonly request: number }

@@ -16,14 +16,24 @@ export function summaryOf({ scenario, events }: History): string {
 }
 
 function clusterOf({ seed, cluster }: Scenario): string {
-  const { machines, controllers, joining, policy, admission, models, pages, control } = cluster;
+  const {
+    machines,
+    controllers,
+    joining,
+    policy,
+    admission,
+    models,
+    pipelines = [],
+    pages,
+    control,
+  } = cluster;
   const options = Object.entries(policy.options).map(([name, value]) => ` ${name}=${value}`);
   return [
     `seed ${seed}: GPUs ${machines.map(machineOf).join(', ')}`,
     `${counted(controllers.length, 'controller')}, workers ${joining === 'registers' ? 'that register' : 'from a list'}`,
     `policy ${policy.kind}${options.join('')}, admission ${admission}`,
     ...withSenders(cluster),
-    `${counted(models.length, 'model')}, loaded by ${control}, ${pages} pages per GPU`,
+    `${counted(models.length, 'model')} and ${counted(pipelines.length, 'pipeline')}, loaded by ${control}, ${pages} pages per GPU`,
   ].join('; ');
 }
 

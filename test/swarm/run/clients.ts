@@ -2,7 +2,9 @@ import { exponential } from '../../../src/base/random/distributions.js';
 import { type Random, stream } from '../../../src/base/random/streams.js';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
+import { FREE, hasFreeSizes, type ServedModel } from '../../../src/live/model.js';
 import type { InferenceAnswer, InferenceRequest, InferenceService } from '../../../src/live/service.js';
+import { rowBytes, rowsOf } from '../scenario/expected.js';
 import type { ClientScenario, ModelChangeScenario, Scenario } from '../scenario/scenario.js';
 import type { Simulation } from '../world/index.js';
 import type { Recorder } from './recorder.js';
@@ -27,7 +29,6 @@ export class Clients {
   /** By name of the controller's process. */
   readonly doors = new Map<string, Door>();
   private lastRequest = 0;
-  private readonly inputs = new Map<string, Uint8Array>();
   /** By request: what to do if its frontend ends. */
   private readonly open = new Map<number, { readonly process: string; readonly cutOff: () => void }>();
 
@@ -35,10 +36,7 @@ export class Clients {
     private readonly simulation: Simulation,
     private readonly scenario: Scenario,
     private readonly recorder: Recorder,
-  ) {
-    for (const { name, inputBytes } of scenario.cluster.models)
-      this.inputs.set(name, new Uint8Array(4 * Math.max(1, Math.ceil(inputBytes / 4))));
-  }
+  ) {}
 
   start(): void {
     const { clients, changes } = this.scenario.workload;
@@ -134,17 +132,16 @@ export class Clients {
     const entry = entries.find(({ name, isDefault }) => name === model && isDefault);
     const why =
       notReady !== null && !takesRequests ? notReady : entry?.state === 'ready' ? '' : 'it is not ready';
-    if (why !== '' || entry === undefined) {
+    if (why !== '' || entry === undefined || entry.model === null) {
       recorder.add({ atNs: simulation.nowNs, kind: 'refused', request, why });
       done(false);
       return;
     }
     this.open.set(request, { process, cutOff: () => done(false) });
-    const inputs = [(this.inputs.get(model) as Uint8Array).slice()];
     const asked: InferenceRequest = {
-      ...{ model: entry.index, user: 0, ...sender, sloNs, inputs, mayMove: true },
+      ...{ model: entry.index, user: 0, ...sender, sloNs, ...tensorsOf(entry.model, request), mayMove: true },
       done: (answer) => {
-        this.answered(request, answer);
+        this.answered(request, answer, rowBytes(this.scenario.cluster, model));
         done(answer.outcome === 0);
       },
     };
@@ -163,7 +160,7 @@ export class Clients {
     });
   }
 
-  private answered(request: number, { outcome, error, outputs }: InferenceAnswer): void {
+  private answered(request: number, { outcome, error, outputs }: InferenceAnswer, bytesOfRow: number): void {
     this.open.delete(request);
     this.recorder.add({
       atNs: this.simulation.nowNs,
@@ -172,6 +169,26 @@ export class Clients {
       outcome: OUTCOME_NAMES[outcome],
       error,
       outputBytes: outputs.map(({ length }) => length),
+      numbers: outputs.map((output) =>
+        Array.from({ length: output.length / bytesOfRow }, (_, row) =>
+          new DataView(output.buffer, output.byteOffset).getFloat32(row * bytesOfRow, true),
+        ),
+      ),
     });
   }
+}
+
+/** Each row of an input begins with the number of the request. */
+function tensorsOf({ signature }: ServedModel, request: number): Pick<InferenceRequest, 'inputs' | 'shapes'> {
+  const tensors = signature.inputs.map(({ shape, bytes }) => {
+    const numbers = shape[0] === FREE ? rowsOf(request) : [request];
+    const memory = new Uint8Array(numbers.length * bytes);
+    for (const [row, number] of numbers.entries())
+      new DataView(memory.buffer).setFloat32(row * bytes, number, true);
+    return { memory, shape: shape.map((size) => (size === FREE ? numbers.length : size)) };
+  });
+  return {
+    inputs: tensors.map(({ memory }) => memory),
+    ...(hasFreeSizes(signature) && { shapes: tensors.map(({ shape }) => shape) }),
+  };
 }

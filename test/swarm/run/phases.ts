@@ -42,8 +42,8 @@ export async function recover(stage: Stage): Promise<void> {
 /** Asks for each model until it is served. */
 export async function probe({ simulation, clients, scenario }: Stage): Promise<void> {
   const untilNs = scenario.loadNs + scenario.recoverNs + PROBE_NS;
-  const { models, classes } = scenario.cluster;
-  const left = new Set(models.map(({ name }) => name));
+  const { models, pipelines = [], classes } = scenario.cluster;
+  const left = new Set([...models, ...pipelines].map(({ name }) => name));
   // A lighter request may have to wait for the memory of models that heavier ones came for.
   const weights = classes?.map(({ weight }) => weight) ?? [];
   const client = {

@@ -1,3 +1,4 @@
+import { buildPipelines, pipelinesSchema } from '../../../src/config/pipelines.js';
 import type { ServerScaling } from '../../../src/config/scaled-cluster.js';
 import { policySchemaWith } from '../../../src/config/schema-policy.js';
 import { NO_TENANTS } from '../../../src/config/schema-senders.js';
@@ -14,12 +15,39 @@ export function settingsOf(cluster: ClusterScenario, runtime: ServerSettings['ru
   const { defaultSloNs: sloNs, admission, classes = [], tenants } = cluster;
   return {
     // Its models take inputs of one length.
-    ...{ sloNs, admission, runtime, padding: 'batch', pipelines: [] },
+    ...{ sloNs, admission, runtime, padding: 'batch', pipelines: pipelinesOf(cluster) },
     classes: classes.map((one) => ({ ...one, priorities: [] })),
     tenants: tenants === undefined ? NO_TENANTS : { header: 'x-tenant', list: tenants.map(tenantOf) },
     policy: policyOf(cluster.policy),
     scaling: scalingOf(cluster),
   };
+}
+
+/** As they are written in an experiment file. */
+function pipelinesOf({ pipelines = [] }: ClusterScenario): ServerSettings['pipelines'] {
+  const written = pipelines.map(({ name, split, steps }) => ({
+    ...{ name, split },
+    steps: steps.map(({ models, after, source, isDealt }, s) => ({
+      id: stepId(s),
+      ...(models.length === 1
+        ? { model: models[0] }
+        : { variants: models.map((model, v) => ({ model, accuracy: 1 - v / 10 })) }),
+      ...(after.length > 0 && { after: after.map(stepId) }),
+      ...(source !== null && { inputs: { input: `${stepId(source)}.output` } }),
+      ...(source === null && isDealt && { inputs: { input: 'rows' } }),
+      ...(isDealt && { each: 'input' }),
+    })),
+    outputs: Object.fromEntries(
+      steps.flatMap((_, s) =>
+        steps.some(({ after }) => after.includes(s)) ? [] : [[stepId(s), `${stepId(s)}.output`]],
+      ),
+    ),
+  }));
+  return written.length === 0 ? [] : buildPipelines(pipelinesSchema.parse(written) ?? [], null, () => ({}));
+}
+
+function stepId(step: number): string {
+  return `step-${step}`;
 }
 
 function tenantOf({ rateRps, ...tenant }: TenantScenario) {

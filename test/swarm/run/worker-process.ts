@@ -1,3 +1,4 @@
+import { FREE, type WorkerModel } from '../../../src/live/model.js';
 import { StartedModels } from '../../../src/live/worker/local-machine.js';
 import { simulatedModel } from '../../../src/serve/simulated-models.js';
 import { runWorker } from '../../../src/serve/worker.js';
@@ -19,13 +20,16 @@ export async function startWorker(
   const models = cluster.models
     .filter((model) => lacks?.includes(model.name) !== true)
     .map((model) => ({
-      ...simulatedModel(specOf(model, kind?.slowness ?? 1), 1),
+      ...withRows(simulatedModel(specOf(model, kind?.slowness ?? 1), 1), model),
       ...(lacks && { digest: model.name }),
     }));
   return runWorker({
     world: process.world,
     machine: {
-      devices: Array.from({ length: gpus }, () => ({ kind: 'simulated' as const, timeScale: 1 })),
+      devices: Array.from({ length: gpus }, () => ({
+        ...{ kind: 'simulated' as const, timeScale: 1 },
+        readsInputs: true as const,
+      })),
       ...(lacks === undefined ? { models } : { models: [], source: new StartedModels(models) }),
       pages: pagesOn(cluster, name),
       ...(kind === undefined ? {} : { kind: kind.name }),
@@ -38,6 +42,14 @@ export async function startWorker(
     controllers: registers ? cluster.controllers.map((each) => `${each.name}:${REGISTRATION_PORT}`) : [],
     advertised: `${name}:${WORKER_PORT}`,
   });
+}
+
+/** With a number of rows that its outputs choose. */
+function withRows(model: WorkerModel, { yieldsRows }: ModelScenario): WorkerModel {
+  if (!yieldsRows) return model;
+  const { inputs, outputs } = model.signature;
+  const free = outputs.map((output) => ({ ...output, shape: [FREE, ...output.shape] }));
+  return { ...model, signature: { inputs, outputs: free, batched: false } };
 }
 
 function specOf({ execNs, ...model }: ModelScenario, slowness: number) {

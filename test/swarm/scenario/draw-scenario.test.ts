@@ -34,7 +34,7 @@ it('ends all faults when the load ends, and names processes that there are', () 
   }
 });
 
-it('draws GPUs of several kinds, classes, tenants and scalers', () => {
+it('draws pipelines with joins, rows that clients or models deal out, and GPUs of several kinds, classes, tenants and scalers', () => {
   const clusters = scenarios.map(({ cluster }) => cluster);
   const drawn = (isDrawn: (cluster: (typeof clusters)[number]) => boolean) => clusters.filter(isDrawn).length;
   expect(drawn(({ machines }) => new Set(machines.map(({ kind }) => kind?.name)).size > 1)).toBeGreaterThan(
@@ -46,6 +46,11 @@ it('draws GPUs of several kinds, classes, tenants and scalers', () => {
   expect(drawn(({ machines }) => machines.some(({ lacks = [] }) => lacks.length > 0))).toBeGreaterThan(20);
   expect(drawn(({ classes }) => classes !== undefined)).toBeGreaterThan(50);
   expect(drawn(({ tenants = [] }) => tenants.some(({ rateRps }) => rateRps !== null))).toBeGreaterThan(50);
+  const steps = clusters.flatMap(({ pipelines = [] }) => pipelines.flatMap((pipeline) => pipeline.steps));
+  expect(steps.filter(({ after }) => after.length > 1).length).toBeGreaterThan(50);
+  expect(steps.filter(({ source, isDealt }) => source === null && isDealt).length).toBeGreaterThan(50);
+  expect(steps.filter(({ source, isDealt }) => source !== null && isDealt).length).toBeGreaterThan(50);
+  expect(drawn(({ models }) => models.some(({ yieldsRows }) => yieldsRows))).toBeGreaterThan(50);
   for (const kind of ['reactive', 'predictive'])
     expect(drawn(({ scaler }) => scaler?.kind === kind)).toBeGreaterThan(20);
   const clients = scenarios.flatMap(({ workload }) => workload.clients);

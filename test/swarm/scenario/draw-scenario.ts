@@ -3,6 +3,7 @@ import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawFaults } from './draw-faults.js';
 import { drawKinds, drawLacks, drawScaler } from './draw-kinds.js';
+import { drawPipelines } from './draw-pipelines.js';
 import { asSender, drawSenders } from './draw-senders.js';
 import { drawWorkload } from './draw-workload.js';
 import type { Fault } from './fault.js';
@@ -23,6 +24,7 @@ export function drawScenario(seed: number): Scenario {
   const cluster = {
     ...plain,
     machines: drawLacks(new Draw(seed, 'lacks'), plain, drawKinds(new Draw(seed, 'kinds'), plain)),
+    ...drawPipelines(new Draw(seed, 'pipelines'), plain),
     ...drawScaler(new Draw(seed, 'scaler')),
     ...drawSenders(new Draw(seed, 'senders')),
   };

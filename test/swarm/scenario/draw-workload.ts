@@ -28,11 +28,12 @@ function offeredRps(draw: Draw, { machines, models }: ClusterScenario, loadNs: n
 function drawClient(
   draw: Draw,
   name: string,
-  { models }: ClusterScenario,
+  { models, pipelines = [] }: ClusterScenario,
   loadNs: number,
   rateRps: number,
 ): ClientScenario {
-  const names = models.map((model) => model.name);
+  const isOfPipelines = pipelines.length > 0 && draw.chance(0.7);
+  const names = (isOfPipelines ? pipelines : models).map((target) => target.name);
   const beginNs = draw.chance(0.5) ? 0 : draw.int(0, loadNs / 2);
   return {
     name,

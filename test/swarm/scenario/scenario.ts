@@ -1,4 +1,5 @@
 import { NS_PER_S } from '../../../src/base/units.js';
+import type { Split } from '../../../src/core/pipelines.js';
 import type { Fault } from './fault.js';
 
 /** A controller that is to end answers what it has for so long. */
@@ -32,6 +33,8 @@ export interface ClusterScenario {
   readonly scaler?: ScalerScenario;
   readonly admission: 'none' | 'predict';
   readonly models: readonly ModelScenario[];
+  /** Absent: there are none. */
+  readonly pipelines?: readonly PipelineScenario[];
   /** Who decides which models are served. */
   readonly control: 'all' | 'explicit';
   readonly defaultSloNs: number;
@@ -116,6 +119,26 @@ export interface ModelScenario {
   /** Of one request. */
   readonly inputBytes: number;
   readonly outputBytes: number;
+  /** It yields any number of rows, as the request says, and takes one request at a time. Absent: it yields one. */
+  readonly yieldsRows?: true;
+}
+
+export interface PipelineScenario {
+  readonly name: string;
+  readonly split: Split;
+  /** In an order in which they can run. */
+  readonly steps: readonly StepScenario[];
+}
+
+export interface StepScenario {
+  /** That may serve it, the most accurate first. */
+  readonly models: readonly string[];
+  /** Indices of steps that it waits for. */
+  readonly after: readonly number[];
+  /** The one of them that feeds it; null: the client does. */
+  readonly source: number | null;
+  /** Each of its requests gets one row. */
+  readonly isDealt: boolean;
 }
 
 export interface WorkloadScenario {
@@ -127,7 +150,7 @@ export interface WorkloadScenario {
 export interface ClientScenario {
   /** Names its random streams, so that it does the same if another client is left out. */
   readonly name: string;
-  /** By name, one as likely as the other. */
+  /** Names of models and pipelines, one as likely as the other. */
   readonly models: readonly string[];
   readonly sloNs: number;
   readonly rateRps: number;

@@ -268,6 +268,12 @@ const PIPELINES: readonly SeededBug[] = [
     isSimulated: true,
   },
   {
+    name: 'all requests of a step get the first row',
+    file: 'live/controller/pipeline-requests.ts',
+    find: 'row(flow, source, i)',
+    replace: 'row(flow, source, 0)',
+  },
+  {
     name: 'a step has the deadline of the next',
     file: 'core/pipelines.ts',
     find: 'sloNs[slot] * pipeline.shares[s])',

@@ -46,6 +46,7 @@ class Shrinker {
       await this.reduceWorkload('clients');
       await this.reduceNamed((s) => s.cluster.machines, withoutMachine);
       await this.reduceNamed((s) => s.cluster.controllers, withoutController);
+      await this.reduceNamed((s) => s.cluster.pipelines ?? [], withoutModel);
       await this.reduceNamed((s) => s.cluster.models, withoutModel);
       await this.simplify();
     } while (this.smallest !== before && !this.isOver);

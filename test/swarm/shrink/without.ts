@@ -21,15 +21,22 @@ export function withoutController(scenario: Scenario, name: string): Scenario {
   };
 }
 
-/** Without a model, and the requests for it. */
+/** Without a model or a pipeline, the pipelines that need it, and the requests for them. */
 export function withoutModel(scenario: Scenario, name: string): Scenario {
   const { cluster, workload } = scenario;
+  const { pipelines = [] } = cluster;
+  const users = pipelines.filter(({ steps }) => steps.some(({ models }) => models.includes(name)));
+  const gone = [name, ...users.map((pipeline) => pipeline.name)];
   return {
     ...scenario,
-    cluster: { ...cluster, models: cluster.models.filter((model) => model.name !== name) },
+    cluster: {
+      ...cluster,
+      models: cluster.models.filter((model) => model.name !== name),
+      pipelines: pipelines.filter((pipeline) => !gone.includes(pipeline.name)),
+    },
     workload: {
       clients: workload.clients
-        .map((client) => ({ ...client, models: client.models.filter((model) => model !== name) }))
+        .map((client) => ({ ...client, models: client.models.filter((model) => !gone.includes(model)) }))
         .filter(({ models }) => models.length > 0),
       changes: workload.changes.filter(({ model }) => model !== name),
     },

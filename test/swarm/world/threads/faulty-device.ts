@@ -6,9 +6,10 @@ import {
   STATUS_OK,
 } from '../../../../src/core/action.js';
 import type { Worker } from '../../../../src/core/worker.js';
-import type { WorkerModel } from '../../../../src/live/model.js';
+import { FREE, type WorkerModel } from '../../../../src/live/model.js';
 import type { Device, LiveAction } from '../../../../src/live/worker/executor/executor-loop.js';
 import type { SimulatedDevice } from '../../../../src/live/worker/executor/simulated-device.js';
+import { rowsOf } from '../../scenario/expected.js';
 import type { DeviceFaults } from '../device-faults.js';
 
 /** Sees what a device does, by the clock of its machine. */
@@ -83,6 +84,7 @@ export class FaultyDevice implements Device {
       const { action, error } = running;
       if (error !== '') action.error = error;
       const outcome = error === '' ? status : STATUS_DEVICE_ERROR;
+      if (lane === LANE_EXEC && outcome === STATUS_OK) compute(action, this.models[action.model]);
       this.events.ended(action, outcome, nowNs);
       worker.finished(lane, Math.max(endNs, soonestNs), clock, outcome);
     };
@@ -125,6 +127,29 @@ export class FaultyDevice implements Device {
   private excess(takesNs: number): number {
     return Math.round((this.faults.slowness - 1) * takesNs);
   }
+}
+
+/** Adds one to the number that each request begins with, or to those of its rows, where outputs are rows, if it reads inputs. */
+function compute(action: LiveAction, model: WorkerModel | null): void {
+  if (model === null || action.inputs.length === 0) return;
+  const [input] = model.signature.inputs;
+  const [{ bytes, shape }] = model.signature.outputs;
+  const numbers = Array.from({ length: action.count }, (_, r) => {
+    const isApart = action.inputs.length > 1;
+    return floats(action.inputs[isApart ? r : 0]).getFloat32(isApart ? 0 : r * input.bytes, true);
+  });
+  const rows = shape[0] === FREE ? rowsOf(numbers[0]) : numbers;
+  if (rows !== numbers) {
+    action.outputs = [new Uint8Array(rows.length * bytes)];
+    action.outputShapes = [[rows.length, ...shape.slice(1)]];
+  }
+  const isApart = action.outputs.length > 1;
+  for (const [r, number] of rows.entries())
+    floats(action.outputs[isApart ? r : 0]).setFloat32(isApart ? 0 : r * bytes, number + 1, true);
+}
+
+function floats({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }
 
 /** What errors of faulty devices begin with. */
