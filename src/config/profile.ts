@@ -88,7 +88,7 @@ const profileSection = section({
     .exactOptional()
     .describe('By input: what shorter ones were padded with.'),
   equalLengths: flag(
-    'Inputs cannot be padded: each has one of the lengths, and those of a batch have the same.',
+    'Inputs are not padded: they may have other lengths, too, and those of a batch have the same.',
   ).exactOptional(),
   source: sources.describe('Source of every figure.'),
 });

@@ -2,7 +2,7 @@ import type { ModelSpec, ModelTimes } from './model.js';
 
 /**
  * Ways to batch inputs of different lengths. A batch has one of the lengths of its model's profile, a *bucket*, to
- * which all of its inputs are padded.
+ * which all of its inputs are padded. If a model's inputs are not padded, the bucket only tells how long they take.
  *
  * `bucket`: that of its longest input; the policy knows the bucket of every request, and the time of a batch of each.
  * `batch`: also that of its longest input, but the policy does not know lengths and expects the recent time of batches

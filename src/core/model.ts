@@ -21,9 +21,9 @@ export interface ModelSpec extends ModelTimes {
   readonly pages: number;
   /** Ascending, starting with 1; the same on all kinds. */
   readonly batchSizes: readonly number[];
-  /** Lengths (tokens, pixels) that inputs are padded to, ascending; absent: all inputs have one length. */
+  /** Lengths (tokens, pixels) that inputs are padded to, or measured at, ascending; absent: all have one length. */
   readonly lengths?: readonly number[];
-  /** True if inputs cannot be padded: each has one of `lengths`, the same throughout a batch. */
+  /** True if inputs are not padded: those of a batch have the same length, which may be any. */
   readonly equalLengths?: boolean;
   /** Times on GPUs of kinds 1, 2, …, where there are several. */
   readonly otherKinds?: readonly ModelTimes[];

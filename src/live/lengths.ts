@@ -1,4 +1,11 @@
-import { FREE, type InputLengths, type ModelSignature, type TensorSignature, withSizes } from './model.js';
+import {
+  FREE,
+  type InputLengths,
+  type ModelSignature,
+  type Shape,
+  type TensorSignature,
+  withSizes,
+} from './model.js';
 
 /** True if the length is a dimension of the tensor, in a model with inputs of several lengths. */
 function hasLength({ shape }: TensorSignature): boolean {
@@ -21,16 +28,26 @@ export function atLongest(signature: ModelSignature): ModelSignature {
   return lengths === undefined ? signature : withSizes(signature, longestOf(lengths));
 }
 
-/** By name of each input with a length: value that shorter ones are padded with; empty: no padding. */
+/** By name of each input with a length: value that shorter ones are padded with; empty: there is none. */
 export function fillByInput({ inputs, lengths }: ModelSignature): Readonly<Record<string, number>> {
-  const values = inputs.map(({ name }, i) => [name, lengths?.fill?.[i] ?? null] as const);
+  const values = inputs.map(({ name }, i) => [name, lengths?.fill[i] ?? null] as const);
   return Object.fromEntries(values.filter((value): value is readonly [string, number] => value[1] !== null));
 }
 
-/** Index of the smallest bucket that holds an input of this length or, without padding, equals it; −1: none. */
-export function bucketAt({ buckets, fill }: InputLengths, length: number): number {
-  const bucket = buckets.findIndex((each) => each >= length);
-  return length < 1 || (fill === null && buckets[bucket] !== length) ? -1 : bucket;
+/** Length of a request's inputs that share runs with others of that length; 0: they run alone. `shapes`: whole ones. */
+export function stackableLength({ inputs, stackable }: ModelSignature, shapes: readonly Shape[]): number {
+  if (stackable !== true) return 0;
+  let length = 0;
+  for (let i = 0; i < inputs.length; i++) {
+    const { shape } = inputs[i];
+    if (shapes[i][0] !== 1) return 0;
+    for (let d = 1; d < shape.length; d++) {
+      if (shape[d] !== FREE) continue;
+      if (length !== 0 && shapes[i][d] !== length) return 0;
+      length = shapes[i][d];
+    }
+  }
+  return length;
 }
 
 /**

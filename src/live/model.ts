@@ -98,21 +98,26 @@ export interface ModelSignature {
   readonly outputs: readonly TensorSignature[];
   /** True if the model's first dimension is the batch; false if it takes one request per run. */
   readonly batched: boolean;
-  /** Only for a batched model that takes inputs of several lengths. */
+  /** Only for a batched model whose inputs are padded to several lengths. */
   readonly lengths?: InputLengths;
+  /**
+   * True for a model with free sizes that is not `batched` whose first dimension may be a batch: requests of one row
+   * whose other free sizes all equal the same length share runs.
+   */
+  readonly stackable?: boolean;
   /** Declared limit on rows of a request: the first dimension counts them, even if requests run one at a time. */
   readonly maxBatch?: number;
 }
 
 /** Lengths of a model's inputs: one dimension of a tensor, `FREE` in its shape. */
 export interface InputLengths {
-  /** Padded lengths, ascending. Without `fill`, inputs must have one of these lengths. */
+  /** Padded lengths, ascending. */
   readonly buckets: readonly number[];
-  /** Fill by input; null: it has no length. Null for all: none is padded, and a batch has inputs of one length. */
-  readonly fill: readonly (number | null)[] | null;
+  /** Fill by input; null: it has no length. */
+  readonly fill: readonly (number | null)[];
 }
 
-/** True if requests choose sizes, of tensors or of texts: then shapes travel along, and each request runs alone. */
+/** True if requests choose sizes, of tensors or of texts: then shapes travel along, and requests of other shapes run apart. */
 export function hasFreeSizes({ inputs, outputs, lengths }: ModelSignature): boolean {
   const isFree = [...inputs, ...outputs].some(
     ({ datatype, shape }) => datatype === 'BYTES' || shape.includes(FREE),

@@ -29,10 +29,8 @@ export interface ModelDescription {
 
 /** Lengths of a model's inputs, if it has one more open dimension than the batch. */
 export interface LengthDescription {
-  /** Ascending. */
+  /** Ascending; inputs are padded to them. */
   readonly buckets: readonly number[];
-  /** True if the server takes any length up to the longest; otherwise only these. */
-  readonly padded: boolean;
 }
 
 /** A model in the index of a server's repository; not trusted. */
@@ -145,7 +143,7 @@ export function hasLength(inputs: readonly TensorDescription[]): boolean {
 /** Lengths in a model's configuration, stored as JSON in `parameters`; null if there are none. */
 export function lengthsOf(config: unknown): LengthDescription | null {
   const { parameters } = (config ?? {}) as { parameters?: unknown };
-  const { buckets, fill } = (parameters ?? {}) as Partial<Record<string, { string_value?: unknown }>>;
+  const { buckets } = (parameters ?? {}) as Partial<Record<string, { string_value?: unknown }>>;
   if (typeof buckets?.string_value !== 'string') return null;
   try {
     const lengths: unknown = JSON.parse(buckets.string_value);
@@ -153,18 +151,17 @@ export function lengthsOf(config: unknown): LengthDescription | null {
     const ascend = lengths.every(
       (length, i) => Number.isSafeInteger(length) && length > (lengths[i - 1] ?? 0),
     );
-    return ascend ? { buckets: lengths, padded: fill !== undefined } : null;
+    return ascend ? { buckets: lengths } : null;
   } catch {
     return null;
   }
 }
 
-/** Length of a request's inputs: the longest for 0, and one that the model takes if it does not pad. */
+/** Length of a request's inputs: the longest for 0. */
 export function lengthFor({ inputs, lengths }: ModelDescription, length: number): number {
   if (!hasLength(inputs ?? [])) return 0;
   if (length === 0) return lengths?.buckets.at(-1) ?? 1;
-  if (lengths === undefined || lengths.padded) return length;
-  return lengths.buckets.find((bucket) => bucket >= length) ?? length;
+  return length;
 }
 
 /** Names in an index of models, except those not ready. */

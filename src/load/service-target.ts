@@ -1,6 +1,6 @@
 import { invariant } from '../base/invariant.js';
 import { OUTCOME_LATE, OUTCOME_OK } from '../core/request.js';
-import { unbatched } from '../live/model.js';
+import { hasFreeSizes, unbatched } from '../live/model.js';
 import type { SchedulingService } from '../live/service.js';
 import { unknownModel } from './description.js';
 import { requestEncoder } from './requests.js';
@@ -20,14 +20,14 @@ export function openServiceTarget(
       'a load generator in the process of its service starts when the models are ready',
     );
     const { signature } = entry.model;
-    const lengths = signature.lengths && {
-      lengths: { buckets: signature.lengths.buckets, padded: signature.lengths.fill !== null },
-    };
-    return { index: entry.index, inputs: unbatched(signature).inputs, outputs: [], ...lengths };
+    const { lengths } = signature;
+    const { inputs } = unbatched(signature);
+    return { index: entry.index, signature, inputs, outputs: [], ...(lengths && { lengths }) };
   });
   const encode = requestEncoder('this process', options, served, ({ length, tensors }) => ({
     length,
     inputs: tensors.map(({ data }) => data),
+    shapes: tensors.map(({ shape }) => shape),
   }));
   return {
     name: 'this process',
@@ -38,6 +38,7 @@ export function openServiceTarget(
       service.infer({
         ...{ model: served[model].index, user, requestClass, tenant, sloNs, arrivalNs },
         ...{ inputs: message.inputs, length: message.length || length },
+        shapes: hasFreeSizes(served[model].signature) ? message.shapes : undefined,
         done: ({ outcome }) => done(outcome === OUTCOME_LATE ? OUTCOME_OK : outcome),
       });
     },

@@ -21,8 +21,10 @@ export function suits(profile: Profile, model: RepositoryModel): boolean {
   if (profile.inputBytes !== inputs.reduce((sum, { bytes }) => sum + bytes, 0)) return false;
   const measured =
     profile.length === undefined ? [] : [...(profile.shorter ?? []), { length: profile.length }];
-  if (`${measured.map(({ length }) => length)}` !== `${signature.lengths?.buckets ?? []}`) return false;
-  if ((profile.equalLengths === true) !== (signature.lengths?.fill === null)) return false;
+  const isUnpadded = signature.stackable === true;
+  if ((profile.equalLengths === true) !== isUnpadded) return false;
+  const asked = isUnpadded ? model.lengths : (signature.lengths?.buckets ?? []);
+  if (asked !== null && `${measured.map(({ length }) => length)}` !== `${asked}`) return false;
   // The effect of padding was checked for this fill only.
   if (JSON.stringify(profile.fill ?? {}) !== JSON.stringify(fillByInput(signature))) return false;
   if (model.batchIsUnchecked) {

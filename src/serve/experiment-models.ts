@@ -95,7 +95,7 @@ async function realModels(
       const opened = files.get(key) ?? openFile(file, ortDevice, spec.batchSizes);
       files.set(key, opened);
       const { model, ortPath, what } = await opened;
-      if (!model.signature.batched && spec.batchSizes.length > 1) {
+      if (!model.signature.batched && !model.signature.stackable && spec.batchSizes.length > 1) {
         throw new EscapementError(
           'E_CONFIG_VALUE',
           `model ${spec.name} takes no batches (${what}): measure it again, or write batchSizes: [1]`,
@@ -110,9 +110,8 @@ async function realModels(
 }
 
 function checkLengths({ spec, signature }: WorkerModel, file: string): void {
-  const { buckets, fill = [] } = signature.lengths ?? {};
-  const isSame = `${spec.lengths}` === `${buckets}` && (spec.equalLengths === true) === (fill === null);
-  if (isSame) return;
+  const { lengths: { buckets } = {}, stackable = false } = signature;
+  if (spec.equalLengths === true ? stackable : `${spec.lengths}` === `${buckets}`) return;
   const text = (lengths: readonly number[] = []) => (lengths.length === 0 ? 'none' : lengths.join(', '));
   const what = `model ${spec.name} was measured with the lengths ${text(spec.lengths)}, and its config.yaml has the buckets ${text(buckets)}, padded as it says: measure it again`;
   throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'models' });

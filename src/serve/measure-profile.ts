@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import type { Profile } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
-import { fillByInput, longestOf } from '../live/lengths.js';
+import { fillByInput } from '../live/lengths.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { type Measurement, measureModel } from '../live/models/measure/measure.js';
@@ -47,8 +47,10 @@ export async function measureProfile(
   const { signature, onnxPath, samples } = model;
   const { ortPath } = await optimizeModel(onnxPath, device.kind, cacheDir);
   const isIgnored = !model.batchIsUnchecked;
-  const check = signature.batched ? { precision: model.precision, isIgnored } : null;
-  const spec = { ortPath, signature, batchSizes, device, runs, budgetNs, check, samples };
+  const mayBeBatched = signature.batched || signature.stackable === true;
+  const check = mayBeBatched ? { precision: model.precision, isIgnored } : null;
+  const { lengths } = model;
+  const spec = { ortPath, signature, batchSizes, device, runs, budgetNs, check, samples, lengths };
   const measurement = await measureModel(spec, onProgress);
   const asked = { signature, batchSizes };
   const sizes = isIgnored ? batchSizes : withBatching(asked, measurement.batching).batchSizes;
@@ -69,6 +71,7 @@ function profileOf(
   {
     load,
     batches,
+    length,
     shorter,
     batching,
     weightsBytes,
@@ -81,7 +84,6 @@ function profileOf(
   const gpu = deviceText(device);
   const samplesSha256 = samplesDigest(samples);
   const runtime = `onnxruntime ${onnxruntimeVersion()}`;
-  const { lengths } = signature;
   const rowsOf = (timed: Measurement['batches']) =>
     timed.map((batch, i) => ({ batch: batchSizes[i], ...batch }));
   const measured = `measured by escapement with ${runtime} on ${gpu}`;
@@ -102,12 +104,12 @@ function profileOf(
     ...(batching === null ? {} : { batching: { ...batching, batchSizes: [...batching.batchSizes] } }),
     ...(freeOutputs ? { freeOutputs } : {}),
     batches: rowsOf(batches),
-    ...(lengths === undefined || shorter === undefined
+    ...(length === undefined
       ? {}
       : {
-          length: longestOf(lengths),
+          length,
           shorter: shorter.map((one) => ({ length: one.length, batches: rowsOf(one.batches) })),
-          ...(lengths.fill === null ? { equalLengths: true } : { fill: fillByInput(signature) }),
+          ...(signature.lengths === undefined ? { equalLengths: true } : { fill: fillByInput(signature) }),
         }),
     source: {
       weights: `size of the model as ${runtime} optimises it for ${device.kind}`,

@@ -82,6 +82,32 @@ describe('a run of inputs of several lengths', () => {
     expect(bestRps).toBeGreaterThanOrEqual(bucket);
   });
 
+  it.each([
+    { lengths: 'kind: list, values: [16, 17, 200]', rate: 150, least: 2 },
+    // More lengths wait than may have a line of their own.
+    { lengths: 'kind: uniform, from: 1, to: 256', rate: 1500, least: 1.01 },
+  ])('batches equal lengths only where inputs are not padded: $lengths', async ({ lengths, rate, least }) => {
+    const text = EXPERIMENT.replace(/length: .* }/, `length: { ${lengths} } }`)
+      .replace('300/s', `${rate}/s`)
+      .replace('slo: 100ms', 'slo: 1s');
+    const path = written(text, { 'texts.json': JSON.stringify({ ...TEXTS, equalLengths: true }) });
+    const outDir = join(path, '..', 'out');
+    const run = await simulate(await loadExperiment(path, ['policy.kind=escapement', 'checks=true']), {
+      outDir,
+    });
+    writeFileSync(join(outDir, 'run.json'), JSON.stringify(run));
+    expect(checkRun(outDir, { slackNs: 0 }).violations).toEqual([]);
+    const batches = new Map<number, number[]>();
+    changeLog(join(outDir, 'requests.tsv'), join(outDir, 'requests.tsv'), (rows) => {
+      for (const { action_id: id, length } of rows)
+        if (id !== -1) batches.set(id!, [...(batches.get(id!) ?? []), length!]);
+      return rows;
+    });
+    const all = [...batches.values()];
+    expect(all.filter((batch) => new Set(batch).size > 1)).toEqual([]);
+    expect(all.flat().length / all.length).toBeGreaterThan(least);
+  });
+
   it('is caught where a batch was padded to less than its longest input, or to more than it needs', async () => {
     const { outDir } = await runInto(['policy.kind=fifo']);
     const actions = join(outDir, 'actions.tsv');

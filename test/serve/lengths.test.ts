@@ -35,9 +35,10 @@ const BUCKETS = [8, 16, 32];
 const CLASSES = 4;
 const WIDTH = 128;
 
-/** Two models with the same weights: one that is padded, and one that is not. */
+/** Two models with the same weights: one that is padded, and one that is not, and takes any length. */
 const repository = tempDir();
-const SETTINGS = `batchSizes: [1, 2, 4]\nslo: 20s\nbuckets: [${BUCKETS}]\n`;
+const SETTINGS = `batchSizes: [1, 2, 4]\nslo: 20s\n`;
+const PADDING = `buckets: [${BUCKETS}]\nfill: { input_ids: 7, attention_mask: 0 }\n`;
 const { onnx } = makeModel('encoder', { input: 64, seed: 5, classes: CLASSES });
 let direct: InferenceSession;
 let models: readonly WorkerModel[];
@@ -45,8 +46,7 @@ let models: readonly WorkerModel[];
 beforeAll(async () => {
   for (const name of ['padded', 'unpadded']) {
     const path = writeIn(repository, `${name}/1/model.onnx`, onnx);
-    const fill = name === 'padded' ? 'fill: { input_ids: 7, attention_mask: 0 }\n' : '';
-    writeIn(repository, `${name}/config.yaml`, SETTINGS + fill);
+    writeIn(repository, `${name}/config.yaml`, SETTINGS + (name === 'padded' ? PADDING : ''));
     const { profile } = await measureProfile(await readModelFile(path), CPU, { runs: 2 });
     writeFileSync(join(repository, name, '1', profileFileName(CPU)), JSON.stringify(profile));
   }
@@ -147,12 +147,17 @@ async function overGrpc({ server }: Running, model: string, texts: Texts): Promi
 }
 
 /** Asks for texts of random lengths, many at once, and compares each answer with what the text gives alone. */
-async function askAtRandom(running: Running, model: string, lengthOf: (draw: number) => number) {
+async function askAtRandom(
+  running: Running,
+  model: string,
+  lengthOf: (draw: number) => number,
+  mostTexts = 3,
+) {
   const random = stream(1, 'lengths');
   let requests = 0;
   let largest = 0;
   const calls = Array.from({ length: 60 }, async (_, i) => {
-    const texts = textsOf(i, 1 + Math.floor(random() * 3), lengthOf(random()));
+    const texts = textsOf(i, 1 + Math.floor(random() * mostTexts), lengthOf(random()));
     requests += texts.length;
     const answer = await (i % 2 === 0 ? overHttp : overGrpc)(running, model, texts);
     largest = Math.max(largest, answer.parameters.batch_size);
@@ -162,16 +167,13 @@ async function askAtRandom(running: Running, model: string, lengthOf: (draw: num
   return { requests, largest };
 }
 
-/** Texts of any length for the model that is padded, of its lengths for the other. */
+/** Texts of any length for the model that is padded, of a few or of any lengths for the other. */
 async function askBoth(running: Running) {
   const padded = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
-  const unpadded = await askAtRandom(
-    running,
-    'unpadded',
-    (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)],
-  );
+  const unpadded = await askAtRandom(running, 'unpadded', (draw) => [3, 17, 64][Math.floor(draw * 3)], 1);
+  const varied = await askAtRandom(running, 'unpadded', (draw) => 1 + Math.floor(draw * 64), 1);
   await running.server.close();
-  await expectReplay(running.journal, padded.requests + unpadded.requests);
+  await expectReplay(running.journal, padded.requests + unpadded.requests + varied.requests);
   return [padded.largest, unpadded.largest];
 }
 
@@ -231,7 +233,8 @@ ${more}`;
     const { result, live: report } = await run(experiment, live({ journal }));
     expect(report?.deviceErrors).toEqual([]);
     const { offered, ok } = result.summary.requests;
-    expect([ok, result.summary.by.length?.map(({ key }) => Number(key))]).toEqual([offered, BUCKETS]);
+    const lengths = name === 'padded' ? BUCKETS : [2, 4, ...BUCKETS];
+    expect([ok, result.summary.by.length?.map(({ key }) => Number(key))]).toEqual([offered, lengths]);
     await expectReplay(journal, offered, result.summary.digest);
   });
 
@@ -264,7 +267,6 @@ it('is answered by a simulated GPU, with outputs as long as the inputs', async (
   const lengths = [32, 5, 8, 1, 31, 16, 5, 20];
   const padded = await Promise.all(lengths.map((length) => shapes('padded', length)));
   expect(padded).toEqual(lengths.map(expected));
-  expect(await shapes('unpadded', 16)).toEqual(expected(16));
   await running.server.close();
 });
 
@@ -278,7 +280,8 @@ it('is measured again when its lengths or their padding change', async () => {
   expect(suits(profile, changed({ buckets: [8, 16, 32, 64], fill: [7, 0] }))).toBe(false);
   expect(suits(profile, changed({ buckets: [16, 32], fill: [7, 0] }))).toBe(false);
   expect(suits(profile, changed({ buckets: BUCKETS, fill: [7, 1] }))).toBe(false);
-  expect(suits(profile, changed({ buckets: BUCKETS, fill: null }))).toBe(false);
+  const { lengths: _, ...free } = model.signature;
+  expect(suits(profile, { ...model, signature: { ...free, stackable: true }, lengths: BUCKETS })).toBe(false);
 });
 
 describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
@@ -300,33 +303,29 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
         });
       });
     expect(await Promise.all([5, 20, 32, 0, 5].map((length) => ask(0, length)))).toEqual([5, 20, 32, 32, 5]);
-    // What cannot be padded is made as long as the next bucket.
-    expect(await Promise.all([5, 8, 17, 0].map((length) => ask(1, length)))).toEqual([8, 8, 32, 32]);
+    expect(await Promise.all([5, 8, 17, 0].map((length) => ask(1, length)))).toEqual([5, 8, 17, 1]);
     expect(await ask(0, 33)).toContain('expected a length from 1 to 32, got 33');
   });
 
   it('measures each batch size at each length', async () => {
     const running = await start();
     const url = urlOf(running);
-    const { models: described } = await describeServer(url, { models: ['padded', 'unpadded'], seed: 1 });
-    for (const [i, name] of ['padded', 'unpadded'].entries()) {
-      const model = servedModel(name, measurableModel(url, name, described[i]));
-      const spec = { url, trust: {}, model, batchSizes: [1, 2], runs: 2, budgetNs: 1e9 };
-      const shares: number[] = [];
-      const measured = await measureServed({ ...spec, onProgress: (share) => void shares.push(share) });
-      expect(shares.map((share) => Math.round(6 * share))).toEqual([0, 0, 1, 2, 3, 4, 5]);
-      const unseen = { weightsBytes: null, loadMs: null };
-      const text = JSON.stringify(servedProfile(model, measured, 'x', unseen));
-      const profile = parseProfile(text, 'served');
-      const inputBytes = 2 * 32 * 8;
-      expect(profile).toMatchObject({ length: 32, inputBytes, outputBytes: (32 * WIDTH + CLASSES) * 4 });
-      const shorter = profile.shorter?.map(({ length, batches }) => [length, ...batches.map((b) => b.batch)]);
-      expect(shorter).toEqual([
-        [8, 1, 2],
-        [16, 1, 2],
-      ]);
-      expect(profile.equalLengths).toBe(name === 'unpadded' ? true : undefined);
-    }
+    const { models: described } = await describeServer(url, { models: ['padded'], seed: 1 });
+    const model = servedModel('padded', measurableModel(url, 'padded', described[0]));
+    const spec = { url, trust: {}, model, batchSizes: [1, 2], runs: 2, budgetNs: 1e9 };
+    const shares: number[] = [];
+    const measured = await measureServed({ ...spec, onProgress: (share) => void shares.push(share) });
+    expect(shares.map((share) => Math.round(6 * share))).toEqual([0, 0, 1, 2, 3, 4, 5]);
+    const unseen = { weightsBytes: null, loadMs: null };
+    const text = JSON.stringify(servedProfile(model, measured, 'x', unseen));
+    const profile = parseProfile(text, 'served');
+    const inputBytes = 2 * 32 * 8;
+    expect(profile).toMatchObject({ length: 32, inputBytes, outputBytes: (32 * WIDTH + CLASSES) * 4 });
+    const shorter = profile.shorter?.map(({ length, batches }) => [length, ...batches.map((b) => b.batch)]);
+    expect(shorter).toEqual([
+      [8, 1, 2],
+      [16, 1, 2],
+    ]);
   });
 });
 
@@ -391,10 +390,6 @@ it('refuses at the door, in one line, what has another length', async () => {
   expect(await ask('padded', [], [])).toEqual([
     400,
     'input "input_ids": expected a length from 1 to 32, got 0',
-  ]);
-  expect(await ask('unpadded', ones(9), ones(9))).toEqual([
-    400,
-    'input "input_ids": expected a length of 8, 16, 32, got 9',
   ]);
   expect(await ask('padded', ones(8), ones(7))).toEqual([
     400,

@@ -77,13 +77,15 @@ function actionMessage(
   const message = { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs };
   if (kind !== INFER) return { ...message, inputs: [] };
   const inputs: Uint8Array[] = [];
+  // An answered one is replaced by zeros, as large as another, since sizes may depend on lengths.
+  const bytesOf = (input: number) => anyOf(action, requests)?.inputs[input].length ?? 0;
   for (let r = 0; r < count; r++) {
     const request = requests[action.requests[r]];
     for (let i = 0; i < inputsEach; i++)
-      inputs.push(request === null ? placeholder(action, requests, i) : request.inputs[i]);
+      inputs.push(request === null ? new Uint8Array(bytesOf(i)) : request.inputs[i]);
   }
-  // With free sizes a request has its own, and runs alone.
-  return { ...message, inputs, shapes: requests[action.requests[0]]?.shapes };
+  // With free sizes all requests of a batch have the same.
+  return { ...message, inputs, shapes: anyOf(action, requests)?.shapes };
 }
 
 /** Message that drops a model unknown to the scheduler from a worker; nothing waits for the result. */
@@ -98,15 +100,14 @@ export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage 
   return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
 }
 
-/** Placeholder for an answered request: as large as another one in the batch, since sizes may depend on lengths. */
-function placeholder(
+/** First unanswered request of a batch. */
+function anyOf(
   { count, requests: slots }: Action,
   requests: readonly (InferenceRequest | null)[],
-  index: number,
-): Uint8Array {
+): InferenceRequest | null | undefined {
   let r = 0;
   while (r < count && requests[slots[r]] === null) r++;
-  return new Uint8Array(requests[slots[r]]?.inputs[index].length ?? 0);
+  return requests[slots[r]];
 }
 
 /** Actions sent without a result. */

@@ -214,9 +214,9 @@ export function scatter(
   { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,
   index: number,
 ): readonly Uint8Array[] {
-  if (shapes !== undefined) return outputs;
   const each = tensors.length;
-  if (outputs.length > each || lengths !== undefined) return outputs.slice(index * each, (index + 1) * each);
+  if (shapes !== undefined || outputs.length > each || lengths !== undefined)
+    return outputs.slice(index * each, (index + 1) * each);
   return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
 }
 

@@ -102,10 +102,10 @@ export class Call {
   }
 
   /** The whole shape of output number `index`. */
-  shapeOf(index: number, { batched, outputs }: ModelSignature): Shape {
+  shapeOf(index: number, { batched, outputs, lengths }: ModelSignature): Shape {
     const { shape } = outputs[index];
     const { length } = this.inference;
-    if (length > 0) return [this.count, ...shape.map((size) => (size === FREE ? length : size))];
+    if (lengths !== undefined) return [this.count, ...shape.map((size) => (size === FREE ? length : size))];
     return batched ? [this.count, ...shape] : (this.answers[0].shapes?.[index] ?? shape);
   }
 

@@ -1,5 +1,5 @@
 import { NS_PER_HOUR, NS_PER_MS, NS_PER_US } from '../../base/units.js';
-import { bucketAt, bytesAtLength } from '../lengths.js';
+import { bytesAtLength, longestOf, stackableLength } from '../lengths.js';
 import {
   bytesOfShape,
   DATATYPES,
@@ -54,7 +54,7 @@ export interface Inference {
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes: readonly Shape[] | undefined;
-  /** Length of its inputs, for a model that takes several; 0 for others. */
+  /** Length of its inputs, for a model that takes several; 0 for others, and where it runs alone. */
   readonly length: number;
   readonly outputs: readonly WantedOutput[];
 }
@@ -93,7 +93,7 @@ export function readInference(
     requestClass: classOfPriority(parameters.priority, limits.classes),
     inputs: set.complete(),
     shapes: set.shapes,
-    length: set.length,
+    length: set.shapes === undefined ? set.length : stackableLength(model.signature, set.shapes),
     count: set.count,
     outputs: wantedOutputs(message.outputs, model, booleanParameter(parameters, 'binary_data_output')),
   };
@@ -244,7 +244,7 @@ class InputSet {
     const length = size as number;
     if (this.length !== 0 && length !== this.length)
       throw wrongInput(name, `expected a length of ${this.length} like the inputs before it, got ${length}`);
-    if (bucketAt(lengths, length) < 0)
+    if (length < 1 || length > longestOf(lengths))
       throw wrongInput(name, `expected ${lengthsText(lengths)}, got ${length}`);
     this.length = length;
     return true;
@@ -281,9 +281,8 @@ function wrongInput(name: string, what: string): ApiError {
   return new ApiError('invalid', `input ${shown(name)}: ${what}`);
 }
 
-function lengthsText({ buckets, fill }: InputLengths): string {
-  if (fill === null) return `a length of ${buckets.join(', ')}`;
-  return `a length from 1 to ${buckets[buckets.length - 1]}`;
+function lengthsText(lengths: InputLengths): string {
+  return `a length from 1 to ${longestOf(lengths)}`;
 }
 
 function isShape(values: readonly unknown[]): values is Shape {

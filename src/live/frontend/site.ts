@@ -296,9 +296,8 @@ function platformOf(isPipeline = false): string {
 
 /** The values are JSON, since parameters are texts. */
 function lengthParameters(signature: ModelSignature) {
-  const { buckets = [], fill = null } = signature.lengths ?? {};
   const text = (value: unknown) => ({ string_value: JSON.stringify(value) });
-  return { buckets: text(buckets), ...(fill === null ? {} : { fill: text(fillByInput(signature)) }) };
+  return { buckets: text(signature.lengths?.buckets), fill: text(fillByInput(signature)) };
 }
 
 /** Largest batch of one call: `--max-batch`, as far as its tensors fit into the largest body and answer. */

@@ -46,6 +46,8 @@ export interface RepositoryModel {
   readonly labels: readonly (readonly string[] | null)[] | null;
   /** Inputs for measuring; empty: chosen. */
   readonly samples: readonly Sample[];
+  /** Lengths to measure, if inputs may have any; null: chosen. */
+  readonly lengths: readonly number[] | null;
 }
 
 /** Servable and unservable models of a repository. */
@@ -134,10 +136,11 @@ export async function readModelFile(onnxPath: string, config?: string): Promise<
         : PRECISIONS.filter((each) => existsSync(modelFile(place.versionDir, each, settings.modelFile))),
     signature,
     batchSizes: batchSizesOf(signature, settings, join(modelDir, 'config.yaml')),
-    batchIsUnchecked: signature.batched && settings.batch === undefined,
+    batchIsUnchecked: mayBeBatched(signature) && settings.batch === undefined,
     sloNs: settings.slo ?? null,
     labels: readLabels(modelDir, settings.labels, signature),
     samples: readSamples(modelDir, settings, signature),
+    lengths: (signature.stackable ? settings.buckets : undefined) ?? null,
   };
 }
 
@@ -179,12 +182,16 @@ async function signatureOf(onnxPath: string, settings: SignatureSettings): Promi
   return readSignature(metadata, onnxPath, settings);
 }
 
+function mayBeBatched({ batched, stackable = false }: ModelSignature): boolean {
+  return batched || stackable;
+}
+
 function batchSizesOf(
   signature: ModelSignature,
   { batch, batchSizes, suggestedSizes }: ModelSettings,
   file: string,
 ): readonly number[] {
-  if (signature.batched) return batchSizes ?? suggestedSizes ?? DEFAULT_BATCH_SIZES;
+  if (mayBeBatched(signature)) return batchSizes ?? suggestedSizes ?? DEFAULT_BATCH_SIZES;
   if (batchSizes === undefined || batchSizes.length === 1) return [1];
   const why =
     batch === 'none'

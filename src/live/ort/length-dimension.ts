@@ -26,8 +26,8 @@ interface Asked extends LengthSettings {
 }
 
 /**
- * Lengths of a model's inputs, if its settings define any: the one dimension besides the batch that has no size. Null:
- * none. Throws `E_CONFIG_VALUE`.
+ * Lengths that a model's inputs are padded to, if its settings say so: the one dimension besides the batch that has no
+ * size. Null: they are not padded. Throws `E_CONFIG_VALUE`.
  */
 export function lengthIn(
   inputs: readonly Tensor[],
@@ -65,7 +65,7 @@ export function lengthIn(
       );
     if (open.length > 1) throw wrong('buckets', `${tensor.label} has the dimension ${name} more than once`);
   }
-  return { buckets, fill: fill === undefined ? null : fillOf(inputs, fill, name, wrong) };
+  return fill === undefined ? null : { buckets, fill: fillOf(inputs, fill, name, wrong) };
 }
 
 /** Names of the dimensions without a size, other than the batch. */

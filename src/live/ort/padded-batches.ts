@@ -1,6 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { toHalf } from '../half.js';
-import { bucketAt, lengthOfInputs, longestOf } from '../lengths.js';
+import { lengthOfInputs, longestOf } from '../lengths.js';
 import {
   DATATYPES,
   type Datatype,
@@ -22,7 +22,7 @@ interface PaddedRun {
   readonly lengths: readonly number[];
 }
 
-/** Batches of a model with inputs of several lengths: memory for the largest of the longest, used for all. */
+/** Batches of a model with padded inputs: memory for the largest of the longest, used for all. */
 export class PaddedBatches {
   /** Batches of each size at the first length, then those at the next. */
   readonly batches: readonly Batch[];
@@ -56,16 +56,15 @@ export class PaddedBatches {
     const each = signature.inputs.length;
     const own: number[] = [];
     for (let at = 0; at < inputs.length; at += each) own.push(lengthOfInputs(signature, inputs, at));
-    const used = lengths.fill === null ? bucketAt(lengths, own[0]) : bucket;
-    const length = lengths.buckets[used];
-    const batch = this.batches[used * batchSizes.length + batchIndex];
+    const length = lengths.buckets[bucket];
+    const batch = this.batches[bucket * batchSizes.length + batchIndex];
     invariant(batch !== undefined, 'a batch has one of the lengths');
-    const isRight = (one: number) => one > 0 && (lengths.fill === null ? one === length : one <= length);
+    const isRight = (one: number) => one > 0 && one <= length;
     invariant(own.length <= batch.size && own.every(isRight), 'inputs fit into their batch');
     for (const [i, input] of signature.inputs.entries()) {
       const { bytes } = this.inputs[i];
       const layout = layoutOf(input, length);
-      fillWith(bytes, batch.size * layout.bytes, input.datatype, lengths.fill?.[i] ?? 0);
+      fillWith(bytes, batch.size * layout.bytes, input.datatype, lengths.fill[i] ?? 0);
       for (let r = 0; r < own.length; r++)
         copyPart(inputs[r * each + i], layoutOf(input, own[r]), bytes, layout, r * layout.bytes);
     }

@@ -92,9 +92,9 @@ export class ModelSession {
 
   /**
    * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` are those of an INFER's
-   * message; a model with free sizes takes one request, and the full `shapes` of its inputs. One with several lengths
-   * takes the inputs of each request separately, pads them to `bucket`, and cuts outputs back. `apart`: each request's
-   * outputs are in buffers of their own. Throws `InputError` if the model cannot compute these inputs, `E_MODEL_FILE`
+   * message; a model with free sizes takes those of each request separately, with the full `shapes` that they all have. One
+   * with several lengths takes them separately, too, pads them to `bucket`, and cuts outputs back. `apart`: each
+   * request's outputs are in buffers of their own. Throws `InputError` if the model cannot compute these inputs, `E_MODEL_FILE`
    * if it fails otherwise.
    */
   async run(
@@ -105,7 +105,7 @@ export class ModelSession {
     apart = false,
     bucket = 0,
   ): Promise<SessionRun> {
-    if (this.isFree) return this.runFree(inputs, shapes);
+    if (this.isFree) return this.runFree(count, inputs, shapes);
     if (this.padded !== null) return this.runPadded(this.padded, batchIndex, bucket, inputs);
     const batch = this.batches[batchIndex];
     const beginNs = monotonicNs();
@@ -144,25 +144,40 @@ export class ModelSession {
     return { outputs, copyInNs, copyOutNs: monotonicNs() - executedNs };
   }
 
-  private async runFree(inputs: readonly Uint8Array[], shapes: readonly Shape[]): Promise<SessionRun> {
+  private async runFree(
+    count: number,
+    inputs: readonly Uint8Array[],
+    shapes: readonly Shape[],
+  ): Promise<SessionRun> {
     const { signature, session } = this;
     const beginNs = monotonicNs();
+    const each = signature.inputs.length;
+    const stacked = shapes.map((shape) => (count === 1 ? shape : [count, ...shape.slice(1)]));
     const feeds = Object.fromEntries(
-      signature.inputs.map(({ name, datatype }, i) => [name, tensorOf(datatype, shapes[i], inputs[i])]),
+      signature.inputs.map(({ name, datatype }, i) => {
+        const own = count === 1 ? inputs[i] : Buffer.concat(inputs.filter((_, at) => at % each === i));
+        return [name, tensorOf(datatype, stacked[i], own)];
+      }),
     );
     const copyInNs = monotonicNs() - beginNs;
     const given = await session.run(feeds).catch((error) => {
-      const sizes = shapes.map((shape) => `[${shape.join(',')}]`).join(', ');
+      const sizes = stacked.map((shape) => `[${shape.join(',')}]`).join(', ');
       throw runProblem(error, `inputs of ${sizes}`);
     });
     const executedNs = monotonicNs();
     const tensors = signature.outputs.map(({ name }) => given[name]);
-    return {
-      outputs: tensors.map(bytesOfTensor),
-      shapes: tensors.map(({ dims }) => dims),
-      copyInNs,
-      copyOutNs: monotonicNs() - executedNs,
-    };
+    const whole = tensors.map(bytesOfTensor);
+    if (count === 1) {
+      const copyOutNs = monotonicNs() - executedNs;
+      return { outputs: whole, shapes: tensors.map(({ dims }) => dims), copyInNs, copyOutNs };
+    }
+    if (tensors.some(({ dims }) => dims[0] !== count))
+      throw new InputError('its outputs do not have a row per request');
+    const outputs = Array.from({ length: count }, (_, r) =>
+      whole.map((bytes) => bytes.slice((r * bytes.length) / count, ((r + 1) * bytes.length) / count)),
+    ).flat();
+    const own = tensors.map(({ dims }) => [1, ...dims.slice(1)]);
+    return { outputs, shapes: own, copyInNs, copyOutNs: monotonicNs() - executedNs };
   }
 
   /** Writes the profile, to PREFIX_TIME.json, if possible. Afterwards the session runs at full speed. */

@@ -19,8 +19,7 @@ export type BatchSetting = 'none' | 'rows';
 /**
  * Inputs and outputs of a model. A symbolic first dimension of every input and output may be the batch: with `batch`
  * `rows` it is, without it that has to be checked. If any other dimension has no size, neither from the model nor from
- * `dimensions`, requests choose it and run one at a time, as with `none`. `file` is the model, for messages. Throws
- * `E_MODEL_FILE`. (onnxruntime-node has an option for the sizes, freeDimensionOverrides, and ignores it.)
+ * `dimensions`, requests choose it. `file` is the model, for messages. Throws `E_MODEL_FILE`. (onnxruntime-node has an option for the sizes, freeDimensionOverrides, and ignores it.)
  */
 export function readSignature(
   session: ModelMetadata,
@@ -44,15 +43,14 @@ export function readSignature(
     );
   const mayBeBatched = batch !== 'none' && !hasTexts && inputs.length > 0 && fixed === undefined;
   const length = lengthIn(inputs, outputs, { ...settings, mayBeBatched, file });
-  // A model that accepts any sequence length rarely runs with only one: by default requests choose the length.
   const hasOpen = tensors.some(({ dims }) => dims.slice(1).some((size) => typeof size === 'string'));
-  const batched = mayBeBatched && (batch === 'rows' || length !== null || !hasOpen);
-  const isOpen = !batched || length !== null;
+  const batched = mayBeBatched && (length !== null || !hasOpen);
   return {
-    inputs: inputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
-    outputs: outputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
+    inputs: inputs.map((tensor) => signatureOf(tensor, batched)),
+    outputs: outputs.map((tensor) => signatureOf(tensor, batched)),
     batched,
     ...(length === null ? {} : { lengths: length }),
+    ...(mayBeBatched && !batched ? { stackable: true } : {}),
   };
 }
 
@@ -89,31 +87,11 @@ function readTensor(
   return { label, name: value.name, datatype, dims: value.shape.map(sizeOf) };
 }
 
-/** `isOpen`: a dimension without a size may have any. */
-function signatureOf(
-  tensor: TensorMetadata,
-  batched: boolean,
-  isOpen: boolean,
-  file: string,
-): TensorSignature {
-  const { label, name, datatype, dims } = tensor;
-  const shape = dims.slice(batched ? 1 : 0).map((size, i) => {
-    if (typeof size === 'number') return size;
-    if (isOpen) return FREE;
-    const index = batched ? i + 1 : i;
-    throw problem(`${label}: ${openDimension(size, index)}`, file);
-  });
+function signatureOf({ name, datatype, dims }: TensorMetadata, batched: boolean): TensorSignature {
+  const shape = dims.slice(batched ? 1 : 0).map((size) => (typeof size === 'number' ? size : FREE));
   const smallest = shape.map((size) => (size === FREE ? 1 : size));
   return { name, datatype, shape, bytes: bytesOfShape(datatype, smallest) };
 }
-
-function openDimension(name: string, index: number): string {
-  return name === ''
-    ? `dimension ${index} has neither size nor name: export the model with a size for it, or ${ANY}`
-    : `dimension ${index} has no size: write "dimensions: { ${name}: SIZE }" into the model's config.yaml, or ${ANY}`;
-}
-
-const ANY = 'leave "batch: rows" out for requests of any size, one at a time';
 
 /** Our names by onnxruntime's types. */
 const DATATYPE_OF = new Map<string, Datatype>(

@@ -61,9 +61,8 @@ export const SERVED_MODEL = z
       outputs: listOf(TENSOR),
       batched: z.boolean(),
       maxBatch: POSITIVE.optional(),
-      lengths: z
-        .object({ buckets: listOf(POSITIVE), fill: listOf(z.number().nullable()).nullable() })
-        .optional(),
+      lengths: z.object({ buckets: listOf(POSITIVE), fill: listOf(z.number().nullable()) }).optional(),
+      stackable: z.boolean().optional(),
     }),
     version: TEXT,
     sloNs: POSITIVE.nullable(),
@@ -83,7 +82,7 @@ function areLengths({ spec, signature: { inputs, outputs, batched, lengths } }: 
   return (
     batched &&
     `${buckets}` === `${spec.lengths}` &&
-    (fill === null || fill.length === inputs.length) &&
+    fill.length === inputs.length &&
     inputs.some(({ shape }) => free(shape) === 1) &&
     [...inputs, ...outputs].every(({ shape, bytes }) => free(shape) === 0 || (free(shape) === 1 && bytes > 0))
   );

@@ -24,8 +24,9 @@ export class Chooser {
   /** Result of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
   model = 0;
   batchIndex = 0;
-  /** Bucket of the choice, for models with inputs of several lengths. */
+  /** Bucket and line of the choice, for models with inputs of several lengths. */
   bucket = 0;
+  private line = 0;
   from = 0;
   count = 0;
   private readonly mixed: MixedBatch;
@@ -65,15 +66,15 @@ export class Chooser {
   choose(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, logCount } = this;
     if (waiting.classes > 1) return this.chooseByWeight(gpu, startNs, afterNs);
-    const { byGpu, queues } = waiting;
-    const { buckets, row, usable, size } = durations;
+    const { byGpu, queues, lineCount } = waiting;
+    const { row, usable, size } = durations;
     const { execNs, logExec, mostNs, mostDense } = durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
       const favor = this.favor[model];
-      const last = buckets[model] - 1;
+      const last = lineCount[model] - 1;
       if (last === 0) {
         // No batch can score higher than the densest with the slack of the longest.
         const longest = waiting.longestRow[model];
@@ -81,13 +82,14 @@ export class Chooser {
         if (mostDense[longest] - Math.max(0, leastSlackNs) * perSlack + favor <= best) continue;
       }
       const isMixed = Number.isNaN(waiting.sloNs[model]);
-      for (let bucket = 0; bucket <= last; bucket++) {
-        // Most models have one bucket.
-        const queue = last === 0 ? queues[model] : waiting.queue(model, bucket);
-        const first = last === 0 ? row[model] : durations.rowOf(model, bucket);
+      for (let line = 0; line <= last; line++) {
+        // Most models have one queue.
+        const queue = last === 0 ? queues[model] : waiting.queue(model, line);
         const waits = queue.length;
         if (waits === 0) continue;
-        const end = first + usable[model];
+        const bucket = last === 0 ? 0 : waiting.bucketOf(model, line);
+        const first = last === 0 ? row[model] : durations.rowOf(model, bucket);
+        const end = first + (last > 0 && waiting.isMixed(model, line) ? 1 : usable[model]);
         let from = 0;
         for (let at = first; at < end; at++) {
           const endNs = startNs + execNs[at] / clock + afterNs;
@@ -109,6 +111,7 @@ export class Chooser {
           best = score;
           this.model = model;
           this.bucket = bucket;
+          this.line = line;
           this.batchIndex = at - first;
           this.from = from;
           this.count = count + fill;
@@ -123,9 +126,9 @@ export class Chooser {
   take(batch: Int32Array, durationNs: number): number {
     const { waiting, model } = this;
     if (waiting.classes > 1) return this.mixed.take(model, batch, durationNs);
-    const firstNs = waiting.queue(model, this.bucket).deadlineNsAt(this.from);
+    const firstNs = waiting.queue(model, this.line).deadlineNsAt(this.from);
     const own = this.count - this.fill.count;
-    waiting.take(model, this.from, own, batch, this.bucket);
+    waiting.take(model, this.from, own, batch, this.line);
     return this.fill.count === 0
       ? firstNs
       : Math.min(firstNs, this.fill.take(model, this.bucket, batch, own));

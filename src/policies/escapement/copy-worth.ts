@@ -63,7 +63,7 @@ export class CopyWorth {
       const weight = this.demand.weight[model] * this.lostIfCold[model];
       this.expected[model] = weight * Math.max((rateRps * horizonNs) / NS_PER_S, regular);
       this.needed[model] =
-        durations.buckets[model] === 1
+        waiting.lineCount[model] === 1
           ? (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S
           : (rateRps * waiting.costNs[model]) / NS_PER_S;
     }

@@ -100,9 +100,10 @@ export class Durations {
     return this.row[model] + bucket * this.sizes[model];
   }
 
-  /** True if the model's inputs cannot be padded, so that a batch has inputs of one bucket. */
+  /** True if the model's inputs are not padded, so that a batch has inputs of one length. */
   isUnpadded(model: number): boolean {
-    return this.cluster.models[model].equalLengths === true;
+    const { models, rows } = this.cluster;
+    return models[model].equalLengths === true && rows.padding === 'bucket';
   }
 
   /** Time of one request in a full batch of its bucket. */

@@ -23,9 +23,9 @@ export class Overdue {
     // NaN if SLOs differ.
     if (waiting.count[model] === 0 || waiting.sloNs[model] < OVERDUE_NS) return false;
     const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
-    for (let bucket = 0; bucket < this.durations.buckets[model]; bucket++)
+    for (let line = 0; line < waiting.lineCount[model]; line++)
       for (let c = 0; c < waiting.classes; c++)
-        if (this.isIn(waiting.queue(model, bucket, c), readyNs, nowNs)) return true;
+        if (this.isIn(waiting.queue(model, line, c), readyNs, nowNs)) return true;
     return false;
   }
 

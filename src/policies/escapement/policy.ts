@@ -107,7 +107,7 @@ export class EscapementPolicy implements Policy {
       if (sloNs > shortestNs) this.gaveUp(model, requestClass, nowNs);
       return REFUSE;
     }
-    this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket);
+    this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket, requests.length[slot]);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model, deadlineNs, nowNs);
     // First instant at which it is too late.
@@ -117,7 +117,7 @@ export class EscapementPolicy implements Policy {
   timedOut(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     const requestClass = this.classes.of(slot);
-    this.waiting.remove(slot, model, requestClass, this.bucketOf(slot));
+    this.waiting.remove(slot, model, requestClass, this.bucketOf(slot), this.requests.length[slot]);
     if (this.requests.isCancelled[slot] === 0) this.gaveUp(model, requestClass, nowNs);
   }
 
@@ -199,7 +199,8 @@ export class EscapementPolicy implements Policy {
     const { requests } = this;
     const model = requests.model[slot];
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
-    return this.waiting.countBefore(model, this.classes.of(slot), deadlineNs, this.bucketOf(slot));
+    const bucket = this.bucketOf(slot);
+    return this.waiting.countBefore(model, this.classes.of(slot), deadlineNs, bucket, requests.length[slot]);
   }
 
   /** Bucket of the request's input if the policy knows lengths. */

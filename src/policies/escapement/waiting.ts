@@ -7,16 +7,30 @@ import type { Durations } from './durations.js';
 
 /** Weight of a new request in the mean cost of its model's requests. */
 const NEW = 0.02;
+/** Limit on the lengths of a model that may wait for batches of their own. */
+const MOST_OWN = 64;
+
+/** Waiting requests of a model with inputs of several lengths that may share a batch. */
+interface Line {
+  readonly queue: DeadlineQueue;
+  bucket: number;
+  /** Length of all of its inputs; 0: any length of the bucket. */
+  length: number;
+  /** Time that a single GPU needs for them. */
+  shareNs: number;
+}
 
 /** Waiting requests by model, and their implications for the GPUs that could serve them. */
 export class Waiting {
   /** One queue per model and class: element `model * classes + class`. */
   readonly queues: readonly DeadlineQueue[];
-  /** For a model with inputs of several lengths: one queue per bucket instead, all of one class, from `first` on. */
-  private readonly byBucket: DeadlineQueue[] = [];
-  private readonly first: Int32Array;
-  /** By model: number of those queues that it owns. */
-  private readonly own: Int32Array;
+  /**
+   * By model with inputs of several lengths: a line per bucket instead, all of one class. If inputs are not padded,
+   * lines of single lengths follow, and those of the buckets have requests that run alone.
+   */
+  private readonly lines: Line[][];
+  /** By model: number of its lines; 1: it has one queue. */
+  readonly lineCount: Int32Array;
   /** By such a model: mean time per request in full batches over recent arrivals; 0 before the first. */
   readonly costNs: Float64Array;
   readonly classes: number;
@@ -36,8 +50,6 @@ export class Waiting {
   /** By model: SLO of its requests; 0 before the first, NaN if they differ. */
   readonly sloNs: Float64Array;
   private readonly shareNs: Float64Array;
-  /** By bucket queue. */
-  private readonly bucketNs: number[] = [];
   private requests = 0;
 
   constructor(
@@ -55,8 +67,8 @@ export class Waiting {
     this.headNs = new Float64Array(cluster.models.length);
     this.longestRow = new Int32Array(cluster.models.length);
     this.shareNs = new Float64Array(cluster.models.length);
-    this.first = new Int32Array(cluster.models.length);
-    this.own = new Int32Array(cluster.models.length);
+    this.lines = cluster.models.map(() => []);
+    this.lineCount = new Int32Array(cluster.models.length);
     this.costNs = new Float64Array(cluster.models.length);
     for (let model = 0; model < cluster.models.length; model++) this.came(model);
   }
@@ -67,26 +79,52 @@ export class Waiting {
 
   /** Prepares the slot for a new model. */
   came(model: number): void {
-    const buckets = this.durations.buckets[model];
+    const { durations } = this;
+    const buckets = durations.buckets[model];
     this.costNs[model] = 0;
-    if (buckets === 1 || buckets <= this.own[model]) return;
-    this.first[model] = this.byBucket.length;
-    this.own[model] = buckets;
-    for (let bucket = 0; bucket < buckets; bucket++) {
-      this.byBucket.push(new DeadlineQueue());
-      this.bucketNs.push(0);
-    }
+    this.lines[model].length = 0;
+    if (buckets > 1 || durations.isUnpadded(model))
+      for (let bucket = 0; bucket < buckets; bucket++) this.addLine(model, bucket, 0);
+    if (durations.isUnpadded(model)) this.addLine(model, 0, 0);
+    this.lineCount[model] = Math.max(1, this.lines[model].length);
   }
 
-  /** Queue of a bucket, or of a class where there are several. */
-  queue(model: number, bucket: number, requestClass = 0): DeadlineQueue {
-    if (this.durations.buckets[model] === 1) return this.queues[model * this.classes + requestClass];
-    return this.byBucket[this.first[model] + bucket];
+  /** Queue of a line, or of a class where there are several. */
+  queue(model: number, line: number, requestClass = 0): DeadlineQueue {
+    if (this.lineCount[model] === 1) return this.queues[model * this.classes + requestClass];
+    return this.lines[model][line].queue;
   }
 
-  push(slot: number, model: number, deadlineNs: number, sloNs: number, requestClass = 0, bucket = 0): void {
+  /** Bucket of a line's requests. */
+  bucketOf(model: number, line: number): number {
+    return this.lineCount[model] === 1 ? 0 : this.lines[model][line].bucket;
+  }
+
+  /** True if the line's requests cannot share a batch, as their lengths may differ. */
+  isMixed(model: number, line: number): boolean {
+    return line < this.durations.buckets[model] && this.durations.isUnpadded(model);
+  }
+
+  /** Line of requests of a bucket: if inputs are not padded, that of their length, if it has one. */
+  lineOf(model: number, bucket: number, length: number): number {
+    const lines = this.lines[model];
+    for (let at = lines.length - 1; at >= this.durations.buckets[model]; at--)
+      if (lines[at].length === length && lines[at].queue.length > 0) return at;
+    return bucket;
+  }
+
+  push(
+    slot: number,
+    model: number,
+    deadlineNs: number,
+    sloNs: number,
+    requestClass = 0,
+    bucket = 0,
+    length = 0,
+  ): void {
     if (this.sloNs[model] !== sloNs) this.sloNs[model] = this.sloNs[model] === 0 ? sloNs : Number.NaN;
-    this.queue(model, bucket, requestClass).push(slot, deadlineNs);
+    const line = this.openLine(model, bucket, length);
+    this.queue(model, line, requestClass).push(slot, deadlineNs);
     this.requests++;
     this.byClass[requestClass]++;
     if (++this.count[model] === 1) {
@@ -95,21 +133,26 @@ export class Waiting {
         this.byGpu.add(gpu, model);
       }
     }
-    if (this.durations.buckets[model] > 1) this.learnCost(model, bucket);
-    this.renew(model, bucket);
+    if (this.lineCount[model] > 1) this.learnCost(model, bucket);
+    this.renew(model, line);
   }
 
-  remove(slot: number, model: number, requestClass = 0, bucket = 0): void {
-    if (!this.queue(model, bucket, requestClass).remove(slot)) return;
+  remove(slot: number, model: number, requestClass = 0, bucket = 0, length = 0): void {
+    let line = this.lineOf(model, bucket, length);
+    if (!this.queue(model, line, requestClass).remove(slot)) {
+      // It may have come before its length got a line.
+      if (line === bucket || !this.queue(model, bucket).remove(slot)) return;
+      line = bucket;
+    }
     this.left(model, requestClass, 1);
-    this.shrunk(model, bucket);
+    this.shrunk(model, line);
   }
 
-  /** Moves `count` requests of a model, or of its bucket, starting at `from` into `into`. */
-  take(model: number, from: number, count: number, into: Int32Array, bucket = 0): void {
-    this.queue(model, bucket).take(from, count, into);
+  /** Moves `count` requests of a model, or of its line, starting at `from` into `into`. */
+  take(model: number, from: number, count: number, into: Int32Array, line = 0): void {
+    this.queue(model, line).take(from, count, into);
     this.left(model, 0, count);
-    this.shrunk(model, bucket);
+    this.shrunk(model, line);
   }
 
   /** Moves requests of each class; `scratch` holds as many. */
@@ -132,13 +175,10 @@ export class Waiting {
 
   /** Total value of the model's requests due at `ns` or later. */
   worthFrom(model: number, ns: number): number {
-    const { queues, classes, weights, durations } = this;
+    const { queues, classes, weights } = this;
     let worth = 0;
-    if (durations.buckets[model] > 1) {
-      for (let bucket = 0; bucket < durations.buckets[model]; bucket++) {
-        const queue = this.queue(model, bucket);
-        worth += queue.length - queue.firstFrom(ns);
-      }
+    if (this.lineCount[model] > 1) {
+      for (const { queue } of this.lines[model]) worth += queue.length - queue.firstFrom(ns);
       return weights.weight[0] * worth;
     }
     for (let c = 0, at = model * classes; c < classes; c++, at++) {
@@ -160,18 +200,17 @@ export class Waiting {
 
   /** Time that a single GPU needs for the model's requests, in the largest batches. */
   workNs(model: number): number {
-    const buckets = this.durations.buckets[model];
-    if (buckets === 1) return this.shareNs[model];
+    if (this.lineCount[model] === 1) return this.shareNs[model];
     let workNs = 0;
-    for (let bucket = 0; bucket < buckets; bucket++) workNs += this.bucketNs[this.first[model] + bucket];
+    for (const { shareNs } of this.lines[model]) workNs += shareNs;
     return workNs;
   }
 
   /** Number of the model's requests certain to precede one of the class due at `deadlineNs`. */
-  countBefore(model: number, requestClass: number, deadlineNs: number, bucket = 0): number {
+  countBefore(model: number, requestClass: number, deadlineNs: number, bucket = 0, length = 0): number {
     const { queues, classes, weights } = this;
     const first = model * classes;
-    const own = this.queue(model, bucket, requestClass).countBefore(deadlineNs);
+    const own = this.queue(model, this.lineOf(model, bucket, length), requestClass).countBefore(deadlineNs);
     // A request of a class that is owed its share precedes heavier ones, too.
     if (classes === 1 || weights.isGuaranteed[requestClass] === 1) return own;
     const weight = weights.declared(requestClass);
@@ -203,29 +242,49 @@ export class Waiting {
     this.count[model] -= count;
   }
 
+  private addLine(model: number, bucket: number, length: number): void {
+    this.lines[model].push({ queue: new DeadlineQueue(), bucket, length, shareNs: 0 });
+  }
+
+  /** Line for a new request: one of its length is opened if inputs are not padded and there are not too many. */
+  private openLine(model: number, bucket: number, length: number): number {
+    const { lines, durations, lineCount } = this;
+    const line = this.lineOf(model, bucket, length);
+    if (line !== bucket || length === 0 || !durations.isUnpadded(model)) return line;
+    const own = lines[model];
+    let free = durations.buckets[model];
+    while (free < own.length && own[free].queue.length > 0) free++;
+    if (free - durations.buckets[model] === MOST_OWN) return bucket;
+    if (free === own.length) this.addLine(model, bucket, length);
+    own[free].bucket = bucket;
+    own[free].length = length;
+    lineCount[model] = own.length;
+    return free;
+  }
+
   private learnCost(model: number, bucket: number): void {
     const costNs = this.durations.costNs(model, bucket);
     const before = this.costNs[model];
     this.costNs[model] = before === 0 ? costNs : before + NEW * (costNs - before);
   }
 
-  private shrunk(model: number, bucket: number): void {
+  private shrunk(model: number, line: number): void {
     if (this.count[model] === 0) {
       const { warm } = this.cluster;
       for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
         this.byGpu.delete(gpu, model);
       }
     }
-    this.renew(model, bucket);
+    this.renew(model, line);
   }
 
-  private renew(model: number, bucket: number): void {
+  private renew(model: number, line: number): void {
     const { durations } = this;
-    const hasBuckets = durations.buckets[model] > 1;
-    const row = durations.rowOf(model, bucket);
-    const last = durations.usable[model] - 1;
-    const waiting = hasBuckets ? this.queue(model, bucket).length : this.count[model];
-    if (!hasBuckets && this.classes === 1 && waiting > 0) {
+    const own = this.lineCount[model] > 1 ? this.lines[model][line] : null;
+    const row = durations.rowOf(model, own === null ? 0 : own.bucket);
+    const last = own !== null && this.isMixed(model, line) ? 0 : durations.usable[model] - 1;
+    const waiting = own === null ? this.count[model] : own.queue.length;
+    if (own === null && this.classes === 1 && waiting > 0) {
       this.headNs[model] = this.queues[model].deadlineNsAt(0);
       this.longestRow[model] = row + durations.sizeFor(model, waiting);
     }
@@ -234,9 +293,9 @@ export class Waiting {
     let shareNs = full * durations.execNs[row + last];
     if (rest > 0) shareNs += durations.execNs[row + durations.sizeFor(model, rest)];
     // Recomputed, so that rounding errors do not accumulate over a long run.
-    const before = hasBuckets ? this.bucketNs[this.first[model] + bucket] : this.shareNs[model];
+    const before = own === null ? this.shareNs[model] : own.shareNs;
     this.backlogNs = this.requests === 0 ? 0 : this.backlogNs + shareNs - before;
-    if (hasBuckets) this.bucketNs[this.first[model] + bucket] = shareNs;
-    else this.shareNs[model] = shareNs;
+    if (own === null) this.shareNs[model] = shareNs;
+    else own.shareNs = shareNs;
   }
 }

@@ -37,7 +37,6 @@ export function servedProfile(
       : {
           length: lengths.buckets[lengths.buckets.length - 1],
           shorter: shorter.map((table) => ({ length: table.length, batches: own(table.batches) })),
-          ...(lengths.padded ? {} : { equalLengths: true }),
         }),
     source: {
       weights: sourceOf(weightsBytes, '--weights'),

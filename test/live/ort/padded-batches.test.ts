@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { InputLengths } from '../../../src/live/model.js';
 import { OnnxGraph } from '../../../src/live/onnx/onnx-graph.js';
+import type { LengthSettings } from '../../../src/live/ort/length-dimension.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
 import { ModelSession } from '../../../src/live/ort/session.js';
 import { readSignature } from '../../../src/live/ort/signature.js';
@@ -13,7 +13,7 @@ const [OUTER, INNER] = [2, 3];
 const FILL = 1000;
 
 /** `same` is `x`, whose length is neither its first nor its last dimension; `most` is the largest value of each row, with its padding. */
-async function open(settings: Pick<InputLengths, 'buckets'> & { readonly fill?: Record<string, number> }) {
+async function open(settings: LengthSettings) {
   const graph = new OnnxGraph('padded');
   const x = graph.input('x', [OUTER, 'length', INNER]);
   graph.node('Identity', [x], {}, 'same');
@@ -57,23 +57,23 @@ it('pads each input to the bucket with its value, and cuts outputs back, whereve
   await session.release();
 });
 
-it('pads nothing without a value: a batch has inputs of one of the lengths', async () => {
-  const session = await open({ buckets: BUCKETS });
-  for (const length of BUCKETS) {
+it('stacks requests of one shape that are not padded, and takes one of any shape', async () => {
+  const session = await open({});
+  for (const length of [1, ...BUCKETS]) {
     const rows = [1, 2, 3].map((seed) => rowOf(length, seed));
-    const { outputs } = await session.run(2, 3, rows.map(bytesOf));
+    const shape = [1, OUTER, length, INNER];
+    const { outputs, shapes } = await session.run(2, 3, rows.map(bytesOf), [shape]);
+    expect(shapes).toEqual([shape, [1]]);
     for (const [r, row] of rows.entries()) {
       expect(floatsOf(outputs[2 * r])).toEqual(row);
       expect(floatsOf(outputs[2 * r + 1])).toEqual([Math.max(...row)]);
     }
   }
-  await expect(session.run(0, 1, [bytesOf(rowOf(3, 1))])).rejects.toThrow('a batch has one of the lengths');
-  await expect(
-    session.run(
-      1,
-      2,
-      [2, 5].map((length) => bytesOf(rowOf(length, 1))),
-    ),
-  ).rejects.toThrow();
+  const two = [2, OUTER, 5, INNER];
+  const { outputs, shapes } = await session.run(0, 1, [bytesOf([...rowOf(5, 1), ...rowOf(5, 2)])], [two]);
+  expect([shapes, outputs.map(({ length }) => length)]).toEqual([
+    [two, [2]],
+    [2 * OUTER * 5 * INNER * 4, 8],
+  ]);
   await session.release();
 });

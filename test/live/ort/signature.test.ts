@@ -27,12 +27,11 @@ describe('the signature of a model', () => {
     expect(signature.batched).toBe(false);
     expect(signature.inputs[0].shape).toEqual([FREE, FREE]);
     expect(signature.outputs[0].shape).toEqual([FREE, FREE]);
-    expect(batchSizes).toEqual([1]);
-    const { code, message } = await failure(readModelFile(inRepository(onnx, 'batchSizes: [1, 2]')));
-    expect([code, message]).toEqual([
-      'E_CONFIG_VALUE',
-      expect.stringContaining('unless "dimensions" gives them'),
-    ]);
+    expect([signature.stackable, batchSizes]).toEqual([true, [1, 2, 4, 8]]);
+    const rows = await readModelFile(inRepository(onnx, 'batch: rows\nbatchSizes: [1, 2]\nbuckets: [5]'));
+    expect([rows.signature.stackable, rows.batchSizes, rows.lengths]).toEqual([true, [1, 2], [5]]);
+    const none = await readModelFile(inRepository(onnx, 'batch: none'));
+    expect([none.signature.stackable, none.batchSizes]).toEqual([undefined, [1]]);
   });
 
   it('has batches where the settings give the other dimensions a size', async () => {
@@ -41,15 +40,6 @@ describe('the signature of a model', () => {
     expect(signature.batched).toBe(true);
     expect(signature.inputs[0].shape).toEqual([7]);
     expect(signature.outputs[0].shape).toEqual([7]);
-  });
-
-  it('needs a size for every other dimension of rows', async () => {
-    const onnx = identityModel(FP32, ['batch', 'length']);
-    const { code, message } = await failure(readModelFile(inRepository(onnx, 'batch: rows')));
-    expect(code).toBe('E_MODEL_FILE');
-    expect(message).toMatch(
-      /model\.onnx: input x: dimension 1 has no size: .*dimensions: \{ length: SIZE \}/,
-    );
   });
 
   it('has batches of several lengths where the settings give buckets', async () => {
@@ -62,12 +52,6 @@ describe('the signature of a model', () => {
       batched: true,
       lengths: { buckets: [8, 32], fill: [-1.5] },
     });
-    const unpadded = identityModel(ELEMENT_TYPES.INT8, ['batch', 3, 'length', 2]);
-    const { signature: other } = await readModelFile(inRepository(unpadded, 'buckets: [5]'));
-    expect([other.inputs[0], other.lengths]).toEqual([
-      { name: 'x', datatype: 'INT8', shape: [3, -1, 2], bytes: 6 },
-      { buckets: [5], fill: null },
-    ]);
   });
 
   it.each([

@@ -90,7 +90,7 @@ export class ResultCheck {
       const { name, datatype } = tensor;
       const length = lengths[Math.floor(i / wanted.length)];
       const bytes = length === undefined ? tensor.bytes : bytesAtLength(tensor, length);
-      const given = shapes?.[i];
+      const given = shapes?.[i % wanted.length];
       const bytesWanted = given === undefined ? (apart ? 1 : count) * bytes : bytesOfShape(datatype, given);
       const { byteLength } = outputs[i];
       // Texts vary in length: they are read by the frontend, in parallel with others, not by the scheduling thread.

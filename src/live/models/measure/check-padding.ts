@@ -36,8 +36,7 @@ export interface PaddingCheck {
  */
 export async function checkPadding(session: ModelSession, spec: PaddingSpec): Promise<PaddingCheck | null> {
   const { lengths } = spec.signature;
-  if (lengths === undefined || lengths.fill === null) return null;
-  return new Checker(session, spec, { ...lengths, fill: lengths.fill }).check();
+  return lengths === undefined ? null : new Checker(session, spec, lengths).check();
 }
 
 type Fill = readonly (number | null)[];
@@ -69,7 +68,7 @@ class Checker {
   constructor(
     private readonly session: ModelSession,
     private readonly spec: PaddingSpec,
-    private readonly lengths: InputLengths & { readonly fill: Fill },
+    private readonly lengths: InputLengths,
   ) {
     this.comparer = new Comparer(spec);
     this.pairs = lengths.buckets.flatMap((bucket, b, buckets) => {

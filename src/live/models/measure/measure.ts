@@ -43,7 +43,7 @@ export async function measureModel(
 ): Promise<Measurement> {
   const { timing, ...found } = await callRuntime<MeasuredModel>('measure', spec, onProgress);
   const { signature } = spec;
-  const { inputs, outputs } = timing.shorter === undefined ? signature : atLongest(signature);
+  const { inputs, outputs } = atLongest(signature);
   return { ...timing, ...found, inputBytes: total(inputs), outputBytes: total(outputs) };
 }
 

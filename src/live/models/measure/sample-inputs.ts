@@ -1,8 +1,11 @@
+import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
+import { MIB } from '../../../base/units.js';
 import {
   bytesOfShape,
   DATATYPES,
+  FREE,
   hasFreeSizes,
   type ModelSignature,
   type Shape,
@@ -26,7 +29,7 @@ interface SampleValues {
 export type Sample = Readonly<Record<string, SampleValues>>;
 
 /** Inputs that a model computes. */
-export interface FoundInputs {
+interface FoundInputs {
   /** The model with the sizes that were found. */
   readonly signature: ModelSignature;
   /** True if its outputs have other sizes than the model declares. */
@@ -68,6 +71,62 @@ export async function findInputs(
   throw problem;
 }
 
+/** Inputs of one size for measuring. */
+export interface SizedInputs extends Pick<FoundInputs, 'signature' | 'draw'> {
+  /** 0: all inputs have one length. */
+  readonly length: number;
+}
+
+/**
+ * Finds inputs of one row for each length that a model computes: those of `lengths`, or powers of two as long as
+ * measuring them ends by `untilNs`, and at least two. `session` as for `findInputs`; `batchSizes`: those to measure.
+ */
+export async function findRows(
+  session: ModelSession,
+  signature: ModelSignature,
+  {
+    lengths = null,
+    samples = [],
+    batchSizes,
+  }: {
+    readonly lengths?: readonly number[] | null;
+    readonly samples?: readonly Sample[];
+    readonly batchSizes: readonly number[];
+  },
+  untilNs: number,
+): Promise<SizedInputs[]> {
+  const found: SizedInputs[] = [];
+  const search = new InputSearch(session, samples);
+  const runs = RUNS_EACH * batchSizes.reduce((sum, size) => sum + size, 0);
+  let neededNs = 0;
+  for (const length of lengths ?? Array.from({ length: MOST_DOUBLINGS }, (_, i) => 2 ** i)) {
+    const sized = rowAt(signature, length);
+    const bytes = sized.inputs.reduce((sum, input) => sum + input.bytes, 0);
+    if (lengths === null && bytes > MOST_ROW_BYTES && found.length > 0) break;
+    const choice = await search.find(sized, MOST_ROW_TRIES);
+    if (choice === null) {
+      if (lengths !== null) throw search.problem;
+      if (found.length > 0) break;
+      continue;
+    }
+    const beginNs = monotonicNs();
+    await search.shapesOf(sized, choice, stream(1, 'profile-inputs'));
+    neededNs += runs * (monotonicNs() - beginNs);
+    if (lengths === null && found.length >= LEAST_LENGTHS && monotonicNs() + neededNs > untilNs) break;
+    found.push({ length, signature: sized, draw: drawer(choice, samples) });
+  }
+  return found;
+}
+
+/** Returns a model with free sizes as it is for one row of a length. */
+function rowAt(signature: ModelSignature, length: number): ModelSignature {
+  const close = (tensor: TensorSignature) => {
+    const shape = tensor.shape.map((size, d) => (size !== FREE ? size : d === 0 ? 1 : length));
+    return { ...tensor, shape, bytes: bytesOfShape(tensor.datatype, shape) };
+  };
+  return { inputs: signature.inputs.map(close), outputs: signature.outputs.map(close), batched: false };
+}
+
 /** Draws the inputs that are tried first. */
 export function usualInputs(samples: readonly Sample[] = []): DrawInputs {
   return drawer([], samples);
@@ -76,6 +135,12 @@ export function usualInputs(samples: readonly Sample[] = []): DrawInputs {
 /** Sizes tried if requests choose them. */
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const MOST_TRIES = 4000;
+/** Limits for inputs of several lengths, and number of runs of each batch size. */
+const MOST_ROW_TRIES = 100;
+const MOST_DOUBLINGS = 15;
+const MOST_ROW_BYTES = MIB;
+const LEAST_LENGTHS = 2;
+const RUNS_EACH = 3;
 /** Number of draws that a model has to compute. */
 const DRAWS = 2;
 /** Inputs with at most so many elements may be sizes, axes or thresholds. */
@@ -166,11 +231,7 @@ class InputSearch {
   }
 
   /** Shapes of the outputs; null: the model does not compute such inputs. */
-  private async shapesOf(
-    sized: ModelSignature,
-    choice: Choice,
-    random: Random,
-  ): Promise<readonly Shape[] | null> {
+  async shapesOf(sized: ModelSignature, choice: Choice, random: Random): Promise<readonly Shape[] | null> {
     const inputs = drawer(choice, this.samples)(sized, 1, random);
     const shapes = sized.inputs.map(({ shape }) => (sized.batched ? [1, ...shape] : shape));
     try {

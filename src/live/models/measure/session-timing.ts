@@ -3,14 +3,14 @@ import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { type ModelSignature, type Shape, withSizes } from '../../model.js';
+import type { ModelSignature, Shape } from '../../model.js';
 import { deviceMemory } from '../../ort/device-memory.js';
 import { InputError } from '../../ort/input-error.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import type { OnProgress } from '../../ort/runtime-call.js';
 import { ModelSession } from '../../ort/session.js';
 import { type Durations, summarize } from './durations.js';
-import type { FoundInputs, Sample } from './sample-inputs.js';
+import type { Sample, SizedInputs } from './sample-inputs.js';
 import { timeUntilStable } from './until-stable.js';
 
 export interface TimingSpec {
@@ -21,12 +21,15 @@ export interface TimingSpec {
   readonly runs: number | null;
   /** Values for inputs; others are chosen. */
   readonly samples?: readonly Sample[];
+  /** Lengths to measure of a model whose inputs may have any; null: chosen. */
+  readonly lengths?: readonly number[] | null;
   /** Time for the whole model. The minimum measurements may take longer. Default: 3 s. */
   readonly budgetNs?: number;
 }
 
 interface TimedSession extends TimingSpec {
-  readonly inputs: Pick<FoundInputs, 'signature' | 'draw'>;
+  /** By length, ascending. */
+  readonly inputs: readonly SizedInputs[];
 }
 
 export const MEASURE_BUDGET_NS = 3 * NS_PER_S;
@@ -40,8 +43,10 @@ export interface Timing {
   readonly firstLoadMs: number;
   /** One entry per batch size, for inputs of the longest length. */
   readonly batches: readonly BatchTiming[];
-  /** Timings of shorter lengths, ascending; absent: inputs have one length. */
-  readonly shorter?: readonly LengthTiming[];
+  /** The longest length; absent: inputs have one. */
+  readonly length?: number;
+  /** Timings of shorter lengths, ascending. */
+  readonly shorter: readonly LengthTiming[];
 }
 
 interface LengthTiming {
@@ -95,8 +100,8 @@ export async function timeSession(
   const tables = await timeTables(session, spec, untilNs, onProgress);
   const after = await memoryOf(device);
   await session.release();
-  const { batches } = tables[tables.length - 1];
-  const shorter = signature.lengths === undefined ? {} : { shorter: tables.slice(0, -1) };
+  const { batches, length } = tables[tables.length - 1];
+  const shorter = { shorter: tables.slice(0, -1), ...(length > 0 && { length }) };
   const loaded =
     before === null || after === null ? {} : { loadedBytes: Math.max(0, after.usedBytes - before.usedBytes) };
   const firstLoadMs = summarize([firstNs]).medianMs;
@@ -110,13 +115,12 @@ async function timeTables(
   untilNs: number,
   onProgress: OnProgress,
 ): Promise<LengthTiming[]> {
-  const { signature, batchSizes, device, inputs } = spec;
-  const lengths = signature.lengths?.buckets ?? [0];
-  const steps = batchSizes.length * lengths.length;
+  const { batchSizes, device } = spec;
+  const steps = batchSizes.length * spec.inputs.length;
   let done = 0;
   const tables: LengthTiming[] = [];
-  for (const [bucket, length] of lengths.entries()) {
-    const sized = length === 0 ? inputs.signature : withSizes(signature, length);
+  for (const [bucket, inputs] of spec.inputs.entries()) {
+    const { length, signature } = inputs;
     const batches: BatchTiming[] = [];
     for (const [batchIndex, batchSize] of batchSizes.entries()) {
       const at = length === 0 ? '' : `, length ${length}`;
@@ -127,7 +131,7 @@ async function timeTables(
         batchIndex,
         batchSize,
         bucket,
-        signature: sized,
+        signature,
         inputs,
         isApart,
         runs: spec.runs,
@@ -185,7 +189,7 @@ interface Step {
   readonly bucket: number;
   /** With the sizes that are measured. */
   readonly signature: ModelSignature;
-  readonly inputs: Pick<FoundInputs, 'draw'>;
+  readonly inputs: Pick<SizedInputs, 'draw'>;
   /** True if the session takes the inputs of each request separately. */
   readonly isApart: boolean;
   /** Number of INFERs; null: until their figures are stable or the time is up. */

@@ -31,13 +31,14 @@ export function actionProblem(
   const requestsEach = inputs.length === wantedInputs ? count : 1;
   if (signature.lengths !== undefined) return lengthProblem(action, found, at);
   const isFree = hasFreeSizes(signature);
-  if (isFree && shapes.length !== inputs.length)
-    return `${at}: ${shapes.length} shapes for ${inputs.length} inputs of ${spec.name}`;
+  if (isFree && (shapes.length !== wantedInputs || inputs.length !== count * wantedInputs))
+    return `${at}: ${shapes.length} shapes for ${inputs.length} inputs of ${count} requests of ${spec.name}`;
   for (let i = 0; i < inputs.length; i++) {
     const { name, datatype, shape, bytes } = signature.inputs[i % wantedInputs];
-    if (isFree && !fitsShape(shapes[i], shape))
-      return `${at}: input ${name} has the shape [${shapes[i].join(',')}], not [${shape.join(',')}]`;
-    const wanted = isFree ? bytesOfShape(datatype, shapes[i]) : requestsEach * bytes;
+    const given = shapes[i % wantedInputs];
+    if (isFree && (!fitsShape(given, shape) || (count > 1 && given[0] !== 1)))
+      return `${at}: input ${name} has the shape [${given.join(',')}], not [${shape.join(',')}]`;
+    const wanted = isFree ? bytesOfShape(datatype, given) : requestsEach * bytes;
     if (datatype === 'BYTES') {
       const problem = textsProblem(inputs[i], wanted / DATATYPES.BYTES.bytes);
       if (problem !== '') return `${at}: input ${name}: ${problem}`;
@@ -53,18 +54,15 @@ function lengthProblem(
   { spec, signature }: ServedModel,
   at: string,
 ): string {
-  const { buckets, fill } = signature.lengths ?? { buckets: [], fill: null };
+  const { buckets } = signature.lengths ?? { buckets: [] };
   if (!isIndex(bucket, buckets.length)) return `${at}: ${spec.name} has no length ${bucket}`;
   const each = signature.inputs.length;
   if (inputs.length !== count * each)
     return `${at}: ${inputs.length} inputs of ${count} requests, ${spec.name} has ${each}`;
-  const first = lengthOfInputs(signature, inputs, 0);
   for (let r = 0; r < count; r++) {
     const length = lengthOfInputs(signature, inputs, r * each);
     if (length < 1 || length > buckets[bucket])
       return `${at}: inputs of request ${r} are of no length up to ${buckets[bucket]}`;
-    if (fill === null && (length !== first || !buckets.includes(length)))
-      return `${at}: inputs of request ${r} have the length ${length}, and ${spec.name} is not padded`;
   }
   return '';
 }

@@ -252,28 +252,32 @@ export class ModelHost {
 
   /** Runs each request alone, after they failed together: valid ones must not suffer from another. */
   private async inferApart(
-    { model, bucket, count, inputs }: HostOrder,
+    { model, bucket, count, inputs, shapes }: HostOrder,
     session: ModelSession,
     beginNs: number,
     { message }: InputError,
   ): Promise<HostReport> {
     if (count === 1) return notComputed(beginNs, [message]);
     const { signature } = (this.models.get(model) as HostModel).model;
-    const outputs: Uint8Array<ArrayBuffer>[] = [];
+    const runs: (SessionRun | null)[] = [];
     const inputErrors: string[] = [];
     for (let r = 0; r < count; r++) {
       const own = signature.inputs.map((_, i) => inputOf(inputs, signature.inputs.length, count, r, i));
       try {
-        outputs.push(...(await session.run(0, 1, own, [], false, bucket)).outputs);
+        runs.push(await session.run(0, 1, own, shapes, false, bucket));
         inputErrors.push('');
       } catch (error) {
         if (!(error instanceof InputError)) return failed(beginNs, error);
-        outputs.push(...emptyOutputs(signature, own));
+        runs.push(null);
         inputErrors.push(error.message);
       }
     }
     if (inputErrors.every((error) => error !== '')) return notComputed(beginNs, inputErrors);
-    return { ...done(beginNs, { ...NO_TENSORS, outputs }), inputErrors };
+    const good = runs.find((run) => run !== null) ?? NO_TENSORS;
+    const outputs = runs.flatMap(
+      (run, r) => run?.outputs ?? emptyOutputs(signature, inputs, r * signature.inputs.length, good),
+    );
+    return { ...done(beginNs, { ...NO_TENSORS, ...good, outputs }), inputErrors };
   }
 }
 
@@ -300,9 +304,15 @@ function notComputed(beginNs: number, inputErrors: readonly string[]): HostRepor
   };
 }
 
-/** Outputs of one request that could not be computed. */
-function emptyOutputs(signature: ModelSignature, inputs: readonly Uint8Array[]): Uint8Array<ArrayBuffer>[] {
-  const length = signature.lengths === undefined ? 1 : lengthOfInputs(signature, inputs, 0);
+/** Outputs of one request, whose inputs begin at `from`, that could not be computed; `good`: those of another. */
+function emptyOutputs(
+  signature: ModelSignature,
+  inputs: readonly Uint8Array[],
+  from: number,
+  good: SessionRun,
+): Uint8Array<ArrayBuffer>[] {
+  if (signature.lengths === undefined) return good.outputs.map(({ length }) => new Uint8Array(length));
+  const length = lengthOfInputs(signature, inputs, from);
   return signature.outputs.map((output) => new Uint8Array(bytesAtLength(output, length)));
 }
 

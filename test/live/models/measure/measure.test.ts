@@ -40,7 +40,7 @@ describe('measuring a model', () => {
     const { signature } = await readModelFile(onnxPath);
     const { ortPath } = await optimizeModel(onnxPath, 'cpu');
     const spec = { ortPath, signature, batchSizes: [1], device: CPU, runs: 1 };
-    const timed = { ...spec, inputs: { signature, draw: usualInputs() } };
+    const timed = { ...spec, inputs: [{ length: 0, signature, draw: usualInputs() }] };
     const loadedBytes = async (...usedBytes: number[]) => {
       const bytes = new Uint8Array(readFileSync(ortPath));
       const memory = async () => ({ usedBytes: usedBytes.shift() ?? Number.NaN, totalBytes: 1000 });
