@@ -20,9 +20,9 @@ type PipelineFacts = NonNullable<NonNullable<RunFacts['setup']>['pipelines']>;
 export class PipelineAudit {
   private readonly steps: PipelineFacts[number]['steps'];
   private readonly after: readonly (readonly number[])[];
-  /** Accuracy of answers in time, summed over those of each step, and of each pipeline. */
-  private readonly ofSteps: Float64Array;
-  private readonly ofPipelines: Float64Array;
+  /** By step, and by pipeline: accuracies of answers in time. */
+  private readonly ofSteps: readonly number[][];
+  private readonly ofPipelines: readonly number[][];
   private readonly flows = new Map<number, Flow>();
 
   private constructor(
@@ -34,8 +34,8 @@ export class PipelineAudit {
     private readonly models: number,
   ) {
     this.steps = pipelines.flatMap(({ steps }) => steps);
-    this.ofSteps = new Float64Array(this.steps.length);
-    this.ofPipelines = new Float64Array(pipelines.length);
+    this.ofSteps = this.steps.map(() => []);
+    this.ofPipelines = pipelines.map(() => []);
     let first = 0;
     this.after = pipelines.flatMap(({ steps }) => {
       const from = first;
@@ -58,19 +58,21 @@ export class PipelineAudit {
   /** Claims about the accuracy of answers. */
   claims({ summary }: RunFacts): Claim[] {
     const { pipeline = [], step = [] } = summary.by;
-    const claims = (prefix: string, { accuracy, accurateAttainment, requests }: Figures, sum: number) =>
-      accuracy === undefined && sum === 0
-        ? []
-        : [
-            ratio(`${prefix}accuracy`, accuracy ?? null, requests.ok === 0 ? null : sum / requests.ok!),
-            ratio(`${prefix}accurateAttainment`, accurateAttainment ?? null, sum / requests.offered!),
-          ];
+    const claims = (prefix: string, figures: Figures, all: readonly number[]) => {
+      const { accuracy, accurateAttainment, requests } = figures;
+      if (accuracy === undefined && all.length === 0) return [];
+      const mean = all.length === 0 ? null : all.reduce((sum, each) => sum + each) / all.length;
+      return [
+        ratio(`${prefix}accuracy`, accuracy ?? null, mean),
+        ratio(
+          `${prefix}accurateAttainment`,
+          accurateAttainment ?? null,
+          mean === null ? null : (mean * requests.ok!) / requests.offered!,
+        ),
+      ];
+    };
     return [
-      ...claims(
-        '',
-        summary,
-        this.ofPipelines.reduce((sum, each) => sum + each, 0),
-      ),
+      ...claims('', summary, this.ofPipelines.flat()),
       ...pipeline.flatMap((each, i) => claims(`pipeline ${each.key}: `, each, this.ofPipelines[i]!)),
       ...step.flatMap((each, i) => claims(`step ${each.key}: `, each, this.ofSteps[i]!)),
     ];
@@ -87,7 +89,7 @@ export class PipelineAudit {
       this.violated(line, `model ${model} does not serve its step`);
     if (variant !== undefined) {
       flow.accuracies.set(step, [...(flow.accuracies.get(step) ?? []), variant.accuracy]);
-      if (inTime && counted) this.ofSteps[step]! += variant.accuracy;
+      if (inTime && counted) this.ofSteps[step]!.push(variant.accuracy);
     }
     this.findings.check('pipeline');
     const after = this.after[step] ?? [];
@@ -105,9 +107,11 @@ export class PipelineAudit {
     this.findings.check('pipeline');
     if (!executed) return;
     if (inTime && counted && flow !== undefined && flow.accuracies.size > 0)
-      this.ofPipelines[model - this.models]! += [...flow.accuracies.values()].reduce(
-        (product, each) => (product * each.reduce((sum, one) => sum + one, 0)) / each.length,
-        1,
+      this.ofPipelines[model - this.models]!.push(
+        [...flow.accuracies.values()].reduce(
+          (product, each) => (product * each.reduce((sum, one) => sum + one, 0)) / each.length,
+          1,
+        ),
       );
     // If all steps are skipped, it ends on arrival.
     const lastNs = Math.max(arrivalNs, ...(flow?.endNs.values() ?? []));

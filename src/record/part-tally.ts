@@ -13,7 +13,8 @@ export class PartTally {
   readonly failures: Float64Array;
   /** Time of INFERs by part, ns; the requests of a batch share its time evenly. */
   readonly gpuNs: Float64Array;
-  /** Accuracy by part, summed over its requests answered in time; 0: not known. */
+  /** By part: answers in time that have an accuracy, and the sum of theirs. */
+  readonly rated: Float64Array;
   readonly accuracy: Float64Array;
   /** Latencies by part, ns: of requests answered in time, and of late ones; null: none. */
   private readonly inTimeLatency: (Histogram | null)[];
@@ -30,6 +31,7 @@ export class PartTally {
     this.outcomes = new Float64Array(parts * 2 * OUTCOMES);
     this.failures = new Float64Array(parts * CAUSES.length);
     this.gpuNs = new Float64Array(parts);
+    this.rated = new Float64Array(parts);
     this.accuracy = new Float64Array(parts);
     this.inTimeLatency = new Array<null>(parts).fill(null);
     this.lateLatency = new Array<null>(parts).fill(null);
@@ -38,12 +40,13 @@ export class PartTally {
 
   /**
    * Counts an answered request. `cause`: index into `CAUSES`; −1: answered in time, or not known. `accuracy`: of the
-   * answer; 0: not known.
+   * answer; 0: it has none.
    */
   add(part: number, outcome: Outcome, latencyNs: number, cause: number, isCold: boolean, accuracy = 0): void {
     this.outcomes[(part * 2 + (isCold ? 1 : 0)) * OUTCOMES + outcome]++;
     if (outcome === OUTCOME_OK) {
       this.histogram(this.inTimeLatency, part).record(latencyNs);
+      if (accuracy > 0) this.rated[part]++;
       this.accuracy[part] += accuracy;
     } else if (outcome === OUTCOME_LATE) this.histogram(this.lateLatency, part).record(latencyNs);
     if (cause >= 0) this.failures[part * CAUSES.length + cause]++;
@@ -80,6 +83,7 @@ export class PartTally {
       [all.outcomes, this.outcomes],
       [all.failures, this.failures],
       [all.gpuNs, this.gpuNs],
+      [all.rated, this.rated],
       [all.accuracy, this.accuracy],
     ] as const)
       from.forEach((count, i) => {

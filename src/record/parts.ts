@@ -77,17 +77,13 @@ export function requestFigures(recorder: Seen, tally: PartTally, part: number): 
   const [ok, late, timeout, rejected, error] = OUTCOMES.map((outcome) => tally.countOf(part, outcome));
   const offered = ok + late + timeout + rejected + error;
   const [executed, cold] = [tally.executed(part), tally.cold(part)];
+  const [attainment, accuracy] = [ratioOf(ok, offered), ratioOf(tally.accuracy[part], tally.rated[part])];
   return {
     requests: { offered, ok, late, timeout, rejected, error },
     offeredRps: ratioOf(offered, seconds),
     goodputRps: ratioOf(ok, seconds),
-    attainment: ratioOf(ok, offered),
-    ...(tally.accuracy[part] === 0
-      ? {}
-      : {
-          accuracy: ratioOf(tally.accuracy[part], ok),
-          accurateAttainment: ratioOf(tally.accuracy[part], offered),
-        }),
+    attainment,
+    ...(accuracy !== null && { accuracy, accurateAttainment: attainment! * accuracy }),
     offeredLatencyMs: latencyMs(tally.inTime(part), offered),
     executedLatencyMs: latencyMs(executed, executed.count),
     ...(recorder.causes === null

@@ -62,12 +62,12 @@ const requestFigures = {
     'Share of offered requests that were answered within their SLO; null: nothing was offered.',
   ).register(FIGURES, { unit: 'share', label: 'attainment', better: 'higher' }),
   accuracy: shareOrNull(
-    'Mean accuracy of the answers within their SLO: that of the variants that gave them, over the steps of a pipeline their product; absent: no variants.',
+    'Mean accuracy of the answers within their SLO that variants gave; that of a pipeline is the product over its steps with variants that ran, each the mean over its requests; absent: none.',
   )
     .register(FIGURES, { unit: 'share', label: 'accuracy', better: 'higher', ofScheduler: true })
     .exactOptional(),
   accurateAttainment: shareOrNull(
-    'Share of offered requests that were answered within their SLO, and rightly: attainment times accuracy; absent: no variants.',
+    'Attainment times accuracy: the share of offered requests that were answered within their SLO, and rightly; absent: no accuracy.',
   )
     .register(FIGURES, { unit: 'share', label: 'attainment × accuracy', better: 'higher', ofScheduler: true })
     .exactOptional(),
