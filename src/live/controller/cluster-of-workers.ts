@@ -21,9 +21,9 @@ export interface WorkerCluster {
 }
 
 /**
- * Combines workers into one cluster. All must serve the same models and have the same kind of lanes, because any GPU
- * may get any action. Each kind of GPU has times of its own; if profiles differ within a kind, the slower figure
- * counts, and the smaller weights cache. Throws `E_WORKER` that names the difference.
+ * Combines workers into one cluster. All must have the same kind of lanes, and those of this process the same models;
+ * others have none at the start. Each kind of GPU has times of its own; if profiles differ within a kind, the slower
+ * figure counts, and the smaller weights cache. Throws `E_WORKER` that names the difference.
  */
 export function clusterOfWorkers(
   workers: readonly { readonly name: string; readonly description: WorkerDescription }[],
@@ -84,7 +84,7 @@ export function pagesIn({ pages, kinds }: ClusterSpec, kind: number): number {
 
 /** Reason, with advice, why a later or returning worker can't join the cluster; empty: it can. */
 export function whyNotFitting(cluster: WorkerCluster, description: WorkerDescription): string {
-  const { gpus, pageBytes, models } = description;
+  const { gpus, pageBytes } = description;
   const kind = kindIn(cluster, description);
   if (kind < 0)
     return `its GPUs are of kind ${kindOfWorker(description)}, of which there were none at the start, only ${cluster.kinds.join(', ')}: start the controller again when a worker of each kind is there (--min-workers)`;
@@ -98,7 +98,7 @@ export function whyNotFitting(cluster: WorkerCluster, description: WorkerDescrip
     if (gpus[gpu].pages < pages)
       return `the weights cache of GPU ${gpu} has ${gpus[gpu].pages} pages, and the scheduler counts on ${pages}: start it with more --memory, or start the controller again`;
   }
-  return differentlyRun(cluster, { models });
+  return '';
 }
 
 /** Models held by a GPU of a kind for which it has pages in the cluster: its own cache may be larger. */
@@ -134,38 +134,11 @@ function checkSame(first: NamedWorker, other: NamedWorker): void {
 export function whyNotTogether(first: WorkerDescription, other: WorkerDescription): string {
   if (other.gpus.some(({ oneLane }) => oneLane !== first.gpus[0].oneLane))
     return 'their devices have different kinds of lanes: use one provider for all';
-  if (other.pageBytes !== first.pageBytes) return 'their page sizes differ';
-  return differentModels(first, other);
+  return other.pageBytes === first.pageBytes ? '' : 'their page sizes differ';
 }
-
-function differentModels(left: Models, right: Models): string {
-  const names = ({ models }: Models) => new Set(models.map(({ spec }) => spec.name));
-  const [here, there] = [names(left), names(right)];
-  const missing = [...here].find((name) => !there.has(name)) ?? [...there].find((name) => !here.has(name));
-  if (missing !== undefined) return `model ${missing} is on one of them only`;
-  for (let m = 0; m < left.models.length; m++) {
-    const different = differentModel(left.models[m], right.models[m]);
-    if (different !== '') return different;
-  }
-  return '';
-}
-
-/** Reason why workers can't run the same version at the same index; other models can be aligned. */
-function differentlyRun(left: Models, right: Models): string {
-  for (const [m, model] of right.models.entries()) {
-    const other = left.models[m];
-    if (other?.spec.name !== model.spec.name || other.version !== model.version) continue;
-    const different = differentModel(other, model);
-    if (different !== '') return different;
-  }
-  return '';
-}
-
-type Models = Pick<WorkerDescription, 'models'>;
 
 /** Reason why two workers can't both run one model; empty: they can. */
 export function differentModel(a: ServedModel, b: ServedModel): string {
-  if (a.spec.name !== b.spec.name) return 'their models come in a different order';
   if (a.version !== b.version)
     return `model ${a.spec.name} is version ${a.version} there and ${b.version} here`;
   if (JSON.stringify(a.signature) !== JSON.stringify(b.signature)) {

@@ -123,32 +123,6 @@ describe('assembling', () => {
   });
 
   it.each<[string, Partial<WorkerDescription>, string]>([
-    ['a model is missing', { models: [served('one')] }, 'model two is on one of them only'],
-    [
-      'a model is new',
-      { models: [served('one'), served('two'), served('x')] },
-      'model x is on one of them only',
-    ],
-    [
-      'models have another order',
-      { models: [served('two'), served('one')] },
-      'their models come in a different order',
-    ],
-    [
-      'a version differs',
-      { models: [served('one'), served('two', { version: '7' })] },
-      'model two is version 1 there and 7 here',
-    ],
-    [
-      'inputs differ',
-      { models: [served('one', { signature: { ...served().signature, inputs: [] } }), served('two')] },
-      'model one has other inputs or outputs',
-    ],
-    [
-      'batch sizes differ',
-      { models: [served('one', { spec: { ...served('one').spec, batchSizes: [1, 2, 8] } }), served('two')] },
-      'model one has batch sizes 1,2,8 there and 1,2,4 here',
-    ],
     ['pages differ', { pageBytes: 1 }, 'their page sizes differ'],
     [
       'lanes differ',
