@@ -1,7 +1,7 @@
 import { invariant } from '../base/invariant.js';
 import type { GpuKind } from '../core/cluster-spec.js';
 import { bucketCount } from '../core/lengths.js';
-import type { ModelSpec } from '../core/model.js';
+import { type ModelSpec, mayBeOn } from '../core/model.js';
 import type { PipelineSpec } from '../core/pipelines.js';
 import { type BatchKind, batchKinds, cheapestNs, execOf, fluidCosts, windowCosts } from './costs.js';
 import { type KindPricesInput, kindPrices } from './kind-prices.js';
@@ -147,7 +147,7 @@ function batchesOf(
     given.length <= 1
       ? batchKinds(model, maxBatch)
       : given.flatMap(({ pages }, kind) =>
-          model.pages > pages ? [] : batchKinds(model, maxBatch, kind, prices[kind]),
+          mayBeOn(model, kind, pages) ? batchKinds(model, maxBatch, kind, prices[kind]) : [],
         ),
   );
 }
@@ -166,7 +166,7 @@ function pricesInput(
   }
   const costNs = kinds.map(({ pages }, kind) =>
     Float64Array.from(models, (spec, m) =>
-      spec.pages > pages ? Number.POSITIVE_INFINITY : cheapestNs(spec, kind, maxBatch, longestNs[m]),
+      mayBeOn(spec, kind, pages) ? cheapestNs(spec, kind, maxBatch, longestNs[m]) : Number.POSITIVE_INFINITY,
     ),
   );
   return { gpus: kinds.map(({ gpus }) => gpus), costNs, mix };

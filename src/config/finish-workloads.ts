@@ -3,7 +3,7 @@ import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { cheapestNs } from '../bounds/costs.js';
 import { kindPrices, rateAt } from '../bounds/kind-prices.js';
 import type { GpuKind } from '../core/cluster-spec.js';
-import type { ModelSpec } from '../core/model.js';
+import { type ModelSpec, mayBeOn } from '../core/model.js';
 import { longestOf } from '../workload/lengths.js';
 import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
 import { multiplied } from '../workload/open.js';
@@ -172,7 +172,7 @@ interface CapacityQuestion {
  *   gpus / Σ share(m) · min e(m, b) / b   over batch sizes b ≤ maxBatch with e(m, b) ≤ SLO.
  *
  * With several kinds of GPUs, each kind gets the models at which it is comparatively best (`kindPrices`), and none that
- * exceed its memory. Weights are assumed to be where they are needed. Requests for a model that is slower than the SLO
+ * it lacks or that exceed its memory. Weights are assumed to be where they are needed. Requests for a model that is slower than the SLO
  * even alone cost nothing, because none can be served. 0 if no model can be served.
  */
 export function fluidCapacityRps({ models, kinds, sloNs, maxBatch, mix }: CapacityQuestion): number {
@@ -180,7 +180,7 @@ export function fluidCapacityRps({ models, kinds, sloNs, maxBatch, mix }: Capaci
     gpus: kinds.map(({ gpus }) => gpus),
     costNs: kinds.map(({ pages }, kind) =>
       Float64Array.from(models, (model) =>
-        model.pages > pages ? Number.POSITIVE_INFINITY : cheapestNs(model, kind, maxBatch, sloNs),
+        mayBeOn(model, kind, pages) ? cheapestNs(model, kind, maxBatch, sloNs) : Number.POSITIVE_INFINITY,
       ),
     ),
     mix,

@@ -83,8 +83,8 @@ interface BuiltModel extends Pick<KindModel, 'spec' | 'file'> {
 
 /**
  * Models of a section with their times on each kind of GPU: those measured there, or else those of the section itself
- * divided by the speed of the kind. Batch sizes are those that all kinds have. Throws `E_CONFIG_VALUE` for a kind that
- * has neither.
+ * divided by the speed of the kind. Batch sizes are those of all kinds that have the models. Throws `E_CONFIG_VALUE` for
+ * a kind that has neither.
  */
 async function modelsOnKinds(
   section: ModelsSection,
@@ -93,17 +93,25 @@ async function modelsOnKinds(
 ): Promise<BuiltModel[]> {
   const { kinds, kindNames } = context.cluster;
   const profiles: Readonly<Record<string, string>> = 'profiles' in section ? section.profiles : {};
-  for (const kind of Object.keys(profiles)) {
+  const named = [
+    ...Object.keys(profiles).map((kind) => [kind, `profiles.${kind}`] as const),
+    ...(section.gpus ?? []).map((kind) => [kind, 'gpus'] as const),
+  ];
+  for (const [kind, key] of named) {
     if (kindNames.includes(kind)) continue;
     const hint = kindNames.length === 0 ? 'cluster.gpus lists no kinds' : suggestion(kind, kindNames);
     const what = `no GPUs are of the kind "${kind}": ${hint}`;
-    refuse(what, context.placeOf(index, `profiles.${kind}`));
+    refuse(what, context.placeOf(index, key));
   }
+  const notOn = kinds.flatMap(({ name }, k) => (section.gpus?.includes(name ?? '') === false ? k : []));
+  if (notOn.length === kinds.length)
+    refuse('there is no GPU of these kinds: name one more, or all', context.placeOf(index, 'gpus'));
   const own = await measured(section, context, index);
   const others: (readonly KindModel[] | null)[] = [];
-  for (const { name, device } of kinds) {
+  for (const [k, { name, device }] of kinds.entries()) {
     const path = name === null ? undefined : profiles[name];
-    if (path !== undefined)
+    if (notOn.includes(k)) others.push(null);
+    else if (path !== undefined)
       others.push(await measured(section, context, index, { path, key: `profiles.${name}` }));
     // ONNX models have separate profiles for each device.
     else if (section.kind === 'onnx' && ![null, 'simulated', context.device.kind].includes(device))
@@ -112,9 +120,15 @@ async function modelsOnKinds(
   }
   const place = context.placeOf(index);
   return own.map((model, i) => {
-    const onEach = kinds.map((kind, k) => specOn(kind, model, i, others[k] ?? null, place));
-    for (const [k, { gpu }] of onEach.entries()) noteGpu(gpu, kinds[k]!, context.warn);
-    return combined(model, onEach, place, context.warn);
+    const known = kinds.map((kind, k) =>
+      notOn.includes(k) ? null : specOn(kind, model, i, others[k] ?? null, place),
+    );
+    for (const [k, one] of known.entries()) noteGpu(one?.gpu ?? '', kinds[k]!, context.warn);
+    // Kinds without the model have times, too, which must not look better.
+    const some = known.find((one) => one !== null)!;
+    const onEach = known.map((one) => one ?? some);
+    const built = combined(model, onEach, place, context.warn);
+    return notOn.length === 0 ? built : { ...built, spec: { ...built.spec, notOn } };
   });
 }
 
@@ -233,7 +247,8 @@ function copiesOf(model: ModelSpec, copies: number): ModelSpec[] {
 
 function checkFits(model: ModelSpec, context: ModelsContext, index: number): void {
   const { kinds, pageBytes } = context.cluster;
-  const largest = kinds.reduce((most, kind) => (kind.pages > most.pages ? kind : most));
+  const having = kinds.filter((_, k) => model.notOn?.includes(k) !== true);
+  const largest = having.reduce((most, kind) => (kind.pages > most.pages ? kind : most));
   if (model.pages <= largest.pages) return;
   const gpu = largest.name === null ? 'a GPU' : `the largest GPU, ${largest.name},`;
   throw new EscapementError(

@@ -15,16 +15,23 @@ const profilesOf = (what: string) =>
       `${what} measured on kinds of GPUs, by name in cluster.gpus, e.g. { t4: t4.json }; for the others see speed there.`,
     );
 
+const gpus = z
+  .array(z.string())
+  .exactOptional()
+  .describe('Kinds of GPUs that have these models, by name in cluster.gpus, e.g. [t4]; default: all.');
+
 const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('csv'),
     path: text(`Models file, CSV. Its columns: ${CSV_COLUMNS}. Other tables: escapement import profiles.`),
     profiles: profilesOf('Files with the same models'),
+    gpus,
   }).describe('Models that were measured, in a table.'),
   section({
     kind: z.literal('profile'),
     path: text('Profile (JSON), relative to the experiment file.'),
     profiles: profilesOf('Profiles'),
+    gpus,
     copies,
     name: text('Its name; default: that of the profile.').exactOptional(),
   }).describe('A measured model.'),
@@ -35,6 +42,7 @@ const modelsSection = z.discriminatedUnion('kind', [
       'Its profile (JSON); default: profile.DEVICE.json next to the model, where DEVICE is live.device, or cpu for simulated devices.',
     ).exactOptional(),
     profiles: profilesOf('Profiles'),
+    gpus,
     batchSizes: z
       .array(z.int().min(1))
       .min(1)
@@ -48,6 +56,7 @@ const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('fit'),
     parameters: count('Parameters of the model, e.g. 25.6M.'),
+    gpus,
     copies,
     name: text('Its name; default: fit-PARAMETERS.').exactOptional(),
   }).describe('A model known only by its size; its latencies on a V100 are estimated from it.'),
@@ -56,6 +65,7 @@ const modelsSection = z.discriminatedUnion('kind', [
     varieties: whole('Number of bundled varieties, from the first.', 1, ZOO_VARIETIES.length).default(
       ZOO_VARIETIES.length,
     ),
+    gpus,
     copies: copiesUpTo(1000),
   }).describe(
     'Many well-known vision models: copy 0 of every variety, then copy 1 of every variety, and so on.',

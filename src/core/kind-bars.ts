@@ -1,11 +1,11 @@
 import { BitMatrix } from '../base/bit-matrix.js';
 import { grown } from '../base/grown.js';
 import { timesOfBucket } from './lengths.js';
-import { type ModelSpec, timesOn } from './model.js';
+import { type ModelSpec, mayBeOn, timesOn } from './model.js';
 
 /**
- * Kinds of GPUs that a model is not loaded onto, where there are several: its weights do not fit, or every request for
- * it would be late there while another kind is fast enough.
+ * Kinds of GPUs that a model is not loaded onto, where there are several: they do not have it, its weights do not fit, or
+ * every request for it would be late there while another kind is fast enough.
  */
 export class KindBars {
   /** Row = model. */
@@ -56,7 +56,7 @@ export class KindBars {
     barred.clear(model);
     let isServed = false;
     for (let kind = 0; kind < pages.length; kind++) {
-      if (this.models[model].pages > pages[kind]) barred.add(model, kind);
+      if (!mayBeOn(this.models[model], kind, pages[kind])) barred.add(model, kind);
       else if (this.isFastEnough(model, kind)) isServed = true;
     }
     if (!isServed) return;

@@ -27,6 +27,8 @@ export interface ModelSpec extends ModelTimes {
   readonly equalLengths?: boolean;
   /** Times on GPUs of kinds 1, 2, …, where there are several. */
   readonly otherKinds?: readonly ModelTimes[];
+  /** Kinds of GPUs that do not have the model; its times there do not count. */
+  readonly notOn?: readonly number[];
   /** Bytes of one request's input and output. */
   readonly inputBytes: number;
   readonly outputBytes: number;
@@ -47,6 +49,11 @@ export const NO_MODEL: ModelSpec = {
 /** Times of the model on GPUs of a kind. */
 export function timesOn(model: ModelSpec, kind: number): ModelTimes {
   return kind === 0 ? model : (model.otherKinds?.[kind - 1] ?? model);
+}
+
+/** True if GPUs of a kind, each with so many pages, may hold the model. */
+export function mayBeOn({ pages, notOn }: ModelSpec, kind: number, kindPages: number): boolean {
+  return pages <= kindPages && notOn?.includes(kind) !== true;
 }
 
 /** Time of an INFER of one request on the fastest kind for the model. */

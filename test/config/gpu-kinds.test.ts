@@ -126,6 +126,20 @@ describe('models on several kinds', () => {
     ]);
   });
 
+  it('need no times on kinds that do not have them', async () => {
+    const gpus = '\n  gpus: [{ kind: a }, { kind: b }, { kind: c, pages: 6, speed: 1 }]';
+    const models =
+      '[{ kind: profile, path: net.json, gpus: [b, a], profiles: { a: net.json, b: net.json } }]';
+    const [model] = (await loadMixed({ gpus, models })).models;
+    expect(model.notOn).toEqual([2]);
+    const one = `[{ kind: csv, path: models.csv, gpus: [c] }]`;
+    expect((await rejection(loadMixed({ gpus, models: one }))).message).toMatch(/needs 7 pages .* has 6/);
+    const none = `[{ kind: csv, path: models.csv, gpus: [] }]`;
+    expect((await rejection(loadMixed({ gpus, models: none }))).message).toMatch(
+      /models\.0\.gpus: there is no GPU of these kinds: name one more, or all$/,
+    );
+  });
+
   it('may fit into the memory of some only', async () => {
     const gpus = '\n  gpus: [{ kind: a, pages: 6 }, { kind: b, pages: 7, speed: 1 }]';
     expect((await loadMixed({ gpus })).models[0].pages).toBe(7);

@@ -30,6 +30,7 @@ const MODEL = z.object({
   lengths: z.array(count).exactOptional(),
   equalLengths: z.boolean().exactOptional(),
   otherKinds: z.array(z.object(TIMES)).exactOptional(),
+  notOn: z.array(count).exactOptional(),
   inputBytes: count,
   outputBytes: count,
 });
