@@ -325,7 +325,7 @@ function finished(
     done.push({
       ...{ id: ids[index]!, model: indexOf(model), after, budget, fanOut, probability },
       ...(variants && { variants: variants.map((each) => ({ ...each, model: indexOf(each.model) })) }),
-      ...{ modelName: model, version: null, each },
+      ...{ modelNames: variants?.map((each) => each.model) ?? [model], version: null, each },
       isOne: probability === 1 && fanOut.kind === 'constant' && fanOut.value === 1,
       least: isCertain ? least : 0,
       mean: chance * mean,

@@ -3,9 +3,10 @@ import type { PipelineSpec, PipelineStep } from './pipelines.js';
 /** Where an input of a step, or an output of a pipeline, comes from: an output of a step, or an input of the pipeline. */
 export type TensorReference = { readonly step: number; readonly output: string } | { readonly input: string };
 
-/** A step of a pipeline as it was written, with its model by name. */
+/** A step of a pipeline as it was written, with its models by name. */
 export interface StepDefinition extends Omit<PipelineStep, 'model'> {
-  readonly modelName: string;
+  /** Models of which any may serve it, the most accurate first. */
+  readonly modelNames: readonly string[];
   /** Null: the one that is served by default. */
   readonly version: string | null;
   /** By input of the model; others are inputs of the pipeline with the same name. */

@@ -190,3 +190,13 @@ export interface WorkerModel extends ServedModel {
   /** Optimized model that is loaded in place (`.ort`); null: only a simulated device can run it. */
   readonly ortPath: string | null;
 }
+
+/** True if requests for one model may go to the other. */
+export function takesTheSame(a: ServedModel, b: ServedModel): boolean {
+  return shapes(a) === shapes(b);
+}
+
+function shapes({ signature: { inputs, outputs, batched, lengths } }: ServedModel): string {
+  const plain = ({ name, datatype, shape }: TensorSignature) => [name, datatype, shape];
+  return JSON.stringify([inputs.map(plain), outputs.map(plain), batched, lengths]);
+}

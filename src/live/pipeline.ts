@@ -7,6 +7,7 @@ import {
   type ModelSignature,
   type ServedModel,
   type TensorSignature,
+  takesTheSame,
   unbatched,
 } from './model.js';
 import type { DeclaredTensor, Ensemble } from './model-list.js';
@@ -56,6 +57,9 @@ export function wirePipeline(
 }
 
 class Wiring {
+  /** By step: models that may serve it. */
+  private readonly variants: readonly (readonly { readonly index: number; readonly model: ServedModel }[])[];
+  /** By step: the most accurate of them. */
   private readonly models: readonly { readonly index: number; readonly model: ServedModel }[];
   private readonly inputs: TensorSignature[] = [];
   private readonly isMany: boolean[] = [];
@@ -64,11 +68,18 @@ class Wiring {
     private readonly definition: PipelineDefinition,
     find: FindModel,
   ) {
-    this.models = definition.steps.map(({ id, modelName, version }) => {
-      const found = find(modelName, version);
-      if (typeof found === 'string') throw this.problem(`step ${id}: ${found}`);
-      return found;
+    this.variants = definition.steps.map(({ id, modelNames, version }) => {
+      const all = modelNames.map((name) => {
+        const found = find(name, version);
+        if (typeof found === 'string') throw this.problem(`step ${id}: ${found}`);
+        return found;
+      });
+      const odd = all.findIndex(({ model }) => !takesTheSame(model, all[0].model));
+      if (odd < 0) return all;
+      const names = `${modelNames[0]} and ${modelNames[odd]}`;
+      throw this.problem(`step ${id}: its variants ${names} differ in their tensors or batches`);
     });
+    this.models = this.variants.map(([model]) => model);
   }
 
   pipeline(declared: Declared | null): ServedPipeline {
@@ -86,8 +97,10 @@ class Wiring {
     const { maxBatch = 0 } = declared ?? {};
     const signature = { ...tensors, batched, ...(maxBatch > 0 ? { maxBatch } : {}) };
     if (declared !== null) this.checkDeclared(declared, unbatched(signature));
-    const own = steps.map(({ id, after, least, mean, budget }, s) => {
-      return { id, model: this.models[s].index, after, least, mean, budget };
+    const own = steps.map(({ id, after, least, mean, budget, variants }, s) => {
+      const served = variants?.map((each, v) => ({ ...each, model: this.variants[s][v].index }));
+      const step = { id, model: this.models[s].index, after, least, mean, budget };
+      return served === undefined ? step : { ...step, variants: served };
     });
     return {
       model: this.served(signature),
@@ -100,13 +113,9 @@ class Wiring {
     };
   }
 
-  private step(
-    { id, inputs, each, after, isOne, variants }: StepDefinition,
-    s: number,
-  ): Omit<ServedStep, 'readers'> {
+  private step({ id, inputs, each, after, isOne }: StepDefinition, s: number): Omit<ServedStep, 'readers'> {
     const { signature } = this.models[s].model;
     const at = `step ${id}`;
-    if (variants !== undefined) throw this.problem(`${at}: variants are for simulations`);
     if (signature.lengths !== undefined)
       throw this.problem(`${at}: its model takes inputs of several lengths, which no pipeline knows`);
     const names = signature.inputs.map(({ name }) => name);
@@ -208,7 +217,9 @@ class Wiring {
     const nothing = { weightsBytes: 0, pages: 0, loadNs: 0 };
     const sizes = { inputBytes: bytes(signature.inputs), outputBytes: bytes(signature.outputs) };
     const spec = { name, ...nothing, ...sizes, batchSizes: [1], execNs: [execNs] };
-    const models = this.models.map(({ model }) => [model.spec.name, model.version, model.digest ?? '']);
+    const models = this.variants
+      .flat()
+      .map(({ model }) => [model.spec.name, model.version, model.digest ?? '']);
     return { spec, signature, version: '1', sloNs, digest: JSON.stringify(models), isPipeline: true };
   }
 

@@ -49,7 +49,7 @@ export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemb
   return {
     ...{ name, sloNs, split: 'slack', outputs: Object.fromEntries(yielded) },
     steps: order.map((s) => ({
-      ...{ id: ids[s], modelName: steps[s].model, version: steps[s].version },
+      ...{ id: ids[s], modelNames: [steps[s].model], version: steps[s].version },
       after: after[s].map((before) => order.indexOf(before)).sort((a, b) => a - b),
       inputs: Object.fromEntries(fed[s].map(placed)),
       ...{ each: [], isOne: true, least: 1, mean: 1, budget: 1 },

@@ -2,7 +2,7 @@ import { NS_PER_S } from '../base/units.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
 import { OUTCOME_CANCELLED, OUTCOME_REJECTED, type Outcome } from '../core/request.js';
-import type { ServedModel, TensorSignature } from '../live/model.js';
+import { type ServedModel, takesTheSame } from '../live/model.js';
 import type { InferenceRequest, SchedulingService } from '../live/service.js';
 
 /** Destination of a handle's requests. */
@@ -180,13 +180,4 @@ export class ModelHandles {
       if (handles.get(handle)?.to === to) handles.delete(handle);
     }
   }
-}
-
-function takesTheSame(a: ServedModel, b: ServedModel): boolean {
-  return shapes(a) === shapes(b);
-}
-
-function shapes({ signature: { inputs, outputs, batched, lengths } }: ServedModel): string {
-  const plain = ({ name, datatype, shape }: TensorSignature) => [name, datatype, shape];
-  return JSON.stringify([inputs.map(plain), outputs.map(plain), batched, lengths]);
 }

@@ -8,6 +8,14 @@ import { expectReplay, fileModels, type Running, serve, until } from './fixtures
 /** More than a step may have requests. */
 const SIZE = 260;
 
+const times = (factor: number) =>
+  encodeGraph({
+    inputs: [{ name: 'x', dims: ['n', 1], type: 'INT64' }],
+    outputs: [{ name: 'y', dims: ['n', 1], type: 'INT64' }],
+    nodes: [node('Mul', ['x', 'factor'], 'y')],
+    weights: { factor: longs(factor) },
+  });
+
 const GRAPHS = {
   // The places of all elements that are not zero, as rows of one.
   detect: encodeGraph({
@@ -15,12 +23,8 @@ const GRAPHS = {
     outputs: [{ name: 'found', dims: ['k', 1], type: 'INT64' }],
     nodes: [node('NonZero', ['mask'], 'at'), node('Transpose', ['at'], 'found', { perm: [1, 0] })],
   }),
-  classify: encodeGraph({
-    inputs: [{ name: 'x', dims: ['n', 1], type: 'INT64' }],
-    outputs: [{ name: 'y', dims: ['n', 1], type: 'INT64' }],
-    nodes: [node('Mul', ['x', 'three'], 'y')],
-    weights: { three: longs(3) },
-  }),
+  classify: times(3),
+  rough: times(2),
   total: encodeGraph({
     inputs: [
       { name: 'rows', dims: ['k', 1], type: 'INT64' },
@@ -48,6 +52,8 @@ const PIPELINES = `pipelines=[
     { model: classify, each: x, inputs: { x: detect.found } },
     { model: total, inputs: { rows: classify.y, found: classify.y } }] },
   { name: broken, steps: [{ model: detect }, { model: classify, inputs: { x: detect.found } }] },
+  { name: either, steps: [{ variants: [{ model: rough, accuracy: 60% }, { model: classify, accuracy: 90% }] }] },
+  { name: unlike, steps: [{ variants: [{ model: detect, accuracy: 60% }, { model: classify, accuracy: 90% }] }] },
   { name: lost, steps: [{ model: absent }] }]`;
 
 const start = async () =>
@@ -108,15 +114,19 @@ it('answers as its models do one after the other, whatever their number of rows,
   expect((await infer(running, 'solo', 'x', 'INT64', [5, 7], [2, 1])).json.outputs).toEqual(
     alone.json.outputs,
   );
+  // There is time for the most accurate.
+  expect((await infer(running, 'either', 'x', 'INT64', [5, 7], [2, 1])).json.outputs).toEqual(
+    alone.json.outputs,
+  );
   const { json } = await running.http.get('/v2/models/pictures');
   expect(json).toMatchObject({
     platform: 'ensemble',
     outputs: [{ shape: [2, 1] }, { shape: [-1, 1] }, { shape: [-1, 1] }],
   });
   const { bytes } = await running.metrics.get('/metrics');
-  expect(/escapement_requests_total\{outcome="ok"\} (\d+)/.exec(bytes.toString())?.[1]).toBe('30');
+  expect(/escapement_requests_total\{outcome="ok"\} (\d+)/.exec(bytes.toString())?.[1]).toBe('32');
   await running.server.close(0);
-  await expectReplay(running.journal, 30);
+  await expectReplay(running.journal, 32);
 });
 
 it('says in one line why a pipeline cannot be served, or a request of it fails', async () => {
@@ -127,6 +137,9 @@ it('says in one line why a pipeline cannot be served, or a request of it fails',
   );
   expect(reasons.broken).toBe(
     'not available: pipeline broken: step classify: input x takes INT64 [1], and detect.found is INT64 [-1,1]',
+  );
+  expect(reasons.unlike).toBe(
+    'not available: pipeline unlike: step detect: its variants classify and detect differ in their tensors or batches',
   );
   expect(reasons.lost).toBe('not available: pipeline lost: step absent: there is no model absent');
   const many = await infer(

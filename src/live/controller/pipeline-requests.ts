@@ -1,6 +1,6 @@
 import { type Action, INFER, STATUS_OK } from '../../core/action.js';
 import { MOST_FAN_OUT } from '../../core/pipelines.js';
-import { OUTCOME_ERROR, OUTCOME_LATE, type Outcome } from '../../core/request.js';
+import { OUTCOME_ERROR, OUTCOME_LATE, type Outcome, type RequestTable } from '../../core/request.js';
 import type { ResultMessage } from '../messages.js';
 import { fitsShape, hasFreeSizes, type Shape } from '../model.js';
 import type { ServedPipeline, TensorSource } from '../pipeline.js';
@@ -32,6 +32,7 @@ interface Flow {
 
 /** The controller, as far as it hears of steps. */
 interface CountedSteps {
+  readonly core: { readonly requests: Pick<RequestTable, 'model'> };
   /** Sets the number of requests of a later step, as in the core. */
   setCount(slot: number, step: number, count: number): void;
   traced(slot: number, trace: string | null): void;
@@ -93,7 +94,12 @@ export class PipelineRequests {
       own,
       this.answers.waiting[slot] === request
         ? {
-            ...{ model: pipeline.spec.steps[step].model, user: request.user, sloNs: request.sloNs, trace },
+            ...{
+              model: this.controller.core.requests.model[own],
+              user: request.user,
+              sloNs: request.sloNs,
+              trace,
+            },
             inputs: tensors.map(({ bytes }) => bytes),
             shapes: hasFreeSizes(signature) ? tensors.map(({ shape }) => shape) : undefined,
             done: (answer) => this.answers.answerAtOnce(slot, request, answer),

@@ -40,6 +40,10 @@ const PIPELINE = z.object({
   steps: z.array(
     z.object({
       ...{ id: z.string(), model: count, after: z.array(count) },
+      variants: z
+        .array(z.object({ model: count, accuracy: z.number().positive() }))
+        .min(1)
+        .exactOptional(),
       ...{ least: count, mean: z.number().nonnegative(), budget: z.number().positive() },
     }),
   ),

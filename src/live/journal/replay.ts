@@ -3,7 +3,7 @@ import type { Action } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
-import type { PipelineSpec } from '../../core/pipelines.js';
+import { type PipelineSpec, variantsOf } from '../../core/pipelines.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import { REQUEST_FREE } from '../../core/request.js';
 import type { JournalHeader } from './journal-header.js';
@@ -155,7 +155,7 @@ class Player implements JournalVisitor {
   }
 
   putPipeline(index: number, spec: PipelineSpec): void {
-    for (const { model } of spec.steps) this.modelIndex(model);
+    for (const { model } of spec.steps.flatMap(variantsOf)) this.modelIndex(model);
     this.pipelines[index] = spec;
     this.controller.putPipeline(index, spec);
   }

@@ -13,6 +13,11 @@ export const PROBE = 'probe';
  * its model gives way to no other.
  */
 const SERVE_AT_LAST = ['clockwork', 'alpaserve-sr', 'symphony'];
+/**
+ * As published, clockwork lets two models of a pipeline that do not fit on a GPU together replace each other without end, and symphony
+ * holds a lone request of a step so long that the next step has less time than the margin.
+ */
+const MAY_FAIL_LONE = ['clockwork', 'symphony'];
 const PLAN_UP_TO_DEADLINE = ['edf', 'shepherd', 'alpaserve-sr', 'symphony'];
 /** What links and threads take at most, if nothing is wrong. */
 const NEEDED_MARGIN_NS = 20 * NS_PER_MS;
@@ -127,8 +132,8 @@ function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findin
     if (event.kind === 'asked' && event.client === PROBE) probes.set(event.request, event.model);
     if (event.kind !== 'answered' && event.kind !== 'refused') continue;
     const model = probes.get(event.request);
-    // As published, clockwork lets two models of a pipeline that do not fit on a GPU together replace each other without end.
-    if (model === undefined || (policy.kind === 'clockwork' && isPipeline(scenario.cluster, model))) continue;
+    if (model === undefined || (isPipeline(scenario.cluster, model) && MAY_FAIL_LONE.includes(policy.kind)))
+      continue;
     const how = event.kind === 'refused' ? `refused, ${event.why}` : `${event.outcome} ${event.error}`.trim();
     if (how !== 'ok' && !(how === 'late' && knowsNothingOfLinks(policy))) {
       if (!unserved.has(model)) unserved.set(model, { atNs: event.atNs, how });

@@ -40,7 +40,7 @@ function drawPipeline(draw: Draw, name: string, models: ClusterScenario['models'
     const list = isMany ? plain : models;
     const model = draw.pick(list);
     const others = plain.filter((other) => other !== model);
-    const hasVariants = !model.yieldsRows && others.length > 0 && draw.chance(0);
+    const hasVariants = !model.yieldsRows && others.length > 0 && draw.chance(0.3);
     areMany.push(isMany);
     haveRows.push(isMany || model.yieldsRows === true);
     steps.push({

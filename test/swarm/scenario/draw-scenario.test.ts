@@ -50,6 +50,7 @@ it('draws pipelines with joins, rows that clients or models deal out, and GPUs o
   expect(steps.filter(({ after }) => after.length > 1).length).toBeGreaterThan(50);
   expect(steps.filter(({ source, isDealt }) => source === null && isDealt).length).toBeGreaterThan(50);
   expect(steps.filter(({ source, isDealt }) => source !== null && isDealt).length).toBeGreaterThan(50);
+  expect(steps.filter(({ models }) => models.length > 1).length).toBeGreaterThan(50);
   expect(drawn(({ models }) => models.some(({ yieldsRows }) => yieldsRows))).toBeGreaterThan(50);
   for (const kind of ['reactive', 'predictive'])
     expect(drawn(({ scaler }) => scaler?.kind === kind)).toBeGreaterThan(20);
