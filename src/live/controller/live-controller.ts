@@ -17,7 +17,7 @@ import { Answers, notExecuted, tooLate } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
-import { PipelineRequests, tooMany } from './pipeline-requests.js';
+import { PipelineRequests } from './pipeline-requests.js';
 import { ServedState } from './served-state.js';
 
 /** Minimum duration of an action that ran: zero would be no demand, and no reason to load a model. */
@@ -182,7 +182,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       ? tooLate()
       : !isServing
         ? notExecuted(OUTCOME_REJECTED, pipeline < 0 ? UNLOADED : STEP_UNLOADED)
-        : (counts !== null && tooMany(counts)) || null;
+        : (counts !== null && this.pipelines?.tooMany(pipeline, counts)) || null;
     if (answer !== null) {
       this.options.clock.time.soon(() => request.done(answer));
       return;

@@ -70,6 +70,15 @@ export class PipelineRequests {
     });
   }
 
+  /** Answer to a request whose inputs have too many rows; null: they have not. */
+  tooMany(index: number, counts: Int32Array): InferenceAnswer | null {
+    const step = counts.findIndex((count) => count > MOST_FAN_OUT);
+    if (step < 0) return null;
+    const { id } = this.pipelines[index].spec.steps[step];
+    const why = `${counts[step]} rows for step ${id}, and at most ${MOST_FAN_OUT} are possible`;
+    return { ...notExecuted(OUTCOME_ERROR, why), isOfInputs: true };
+  }
+
   begin(slot: number, index: number, request: InferenceRequest): void {
     const pipeline = this.pipelines[index];
     const open = pipeline.steps.map(() => 0);
@@ -177,7 +186,7 @@ export class PipelineRequests {
         const to = `input ${name} of step ${spec.steps[later].id}`;
         if (!fits) this.fail(flow, slot, step, `its output [${shape}] does not fit ${to}`);
         else if (source.isDealt && shape[0] > MOST_FAN_OUT)
-          this.fail(flow, slot, step, `${shape[0]} rows for ${to}, which may get ${MOST_FAN_OUT}`);
+          this.fail(flow, slot, step, `${shape[0]} rows for ${to}, and at most ${MOST_FAN_OUT} are possible`);
         else continue;
         return;
       }
@@ -197,14 +206,6 @@ export class PipelineRequests {
     this.steps[slot] = undefined;
     this.answers.waiting[slot] = null;
   }
-}
-
-/** Answer to a request whose inputs have too many rows; null: they have not. */
-export function tooMany(counts: Int32Array): InferenceAnswer | null {
-  const most = Math.max(...counts);
-  if (most <= MOST_FAN_OUT) return null;
-  const why = `${most} rows for a step of the pipeline, which may get ${MOST_FAN_OUT}`;
-  return { ...notExecuted(OUTCOME_ERROR, why), isOfInputs: true };
 }
 
 /** Tensors with the shapes that they have, or those of their signatures. */
