@@ -206,7 +206,7 @@ export class Server {
     const { policy, admission, sloNs } = settings;
     const { gpus } = assembly.cluster.spec;
     const kinds = kindsOf(assembly);
-    const facts = { host: hostname(), gpus, kinds, models: readyModels(models.state), ...this.ports };
+    const facts = { host: hostname(), gpus, kinds, ...readyModels(models.state), ...this.ports };
     const how = {
       journal: observers.journal?.path,
       policy: policy.kind,
@@ -292,8 +292,11 @@ function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): Record<string, 
   return Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length]));
 }
 
-function readyModels({ entries }: ServiceState): number {
-  return entries.filter(({ state: each }) => each === 'ready').length;
+/** Numbers of ready models and, if there are any, pipelines. */
+function readyModels({ entries }: ServiceState) {
+  const ready = entries.filter(({ state }) => state === 'ready');
+  const pipelines = ready.filter(({ model }) => model?.isPipeline === true).length;
+  return { models: ready.length - pipelines, ...(pipelines > 0 && { pipelines }) };
 }
 
 /** Model versions with their states, as labelled in metrics. */
