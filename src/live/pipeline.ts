@@ -39,7 +39,7 @@ export interface ServedPipeline {
 }
 
 /** Finds a model by name and version. Returns the reason if it is not there. */
-type FindModel = (
+export type FindModel = (
   name: string,
   version: string | null,
 ) => { readonly index: number; readonly model: ServedModel } | string;
@@ -53,7 +53,7 @@ export function wirePipeline(
   find: FindModel,
   declared: Declared | null = null,
 ): ServedPipeline {
-  return new Wiring(definition, find).pipeline(declared);
+  return new Wiring(definition, find, declared).pipeline();
 }
 
 class Wiring {
@@ -67,22 +67,24 @@ class Wiring {
   constructor(
     private readonly definition: PipelineDefinition,
     find: FindModel,
+    private readonly declared: Declared | null,
   ) {
     this.variants = definition.steps.map(({ id, modelNames, version }) => {
       const all = modelNames.map((name) => {
         const found = find(name, version);
-        if (typeof found === 'string') throw this.problem(`step ${id}: ${found}`);
+        if (typeof found === 'string') throw new Error(`step ${id}: ${found}`);
         return found;
       });
       const odd = all.findIndex(({ model }) => !takesTheSame(model, all[0].model));
       if (odd < 0) return all;
       const names = `${modelNames[0]} and ${modelNames[odd]}`;
-      throw this.problem(`step ${id}: its variants ${names} differ in their tensors or batches`);
+      throw new Error(`step ${id}: its variants ${names} differ in their tensors or batches`);
     });
     this.models = this.variants.map(([model]) => model);
   }
 
-  pipeline(declared: Declared | null): ServedPipeline {
+  pipeline(): ServedPipeline {
+    const { declared } = this;
     const { name, split, steps } = this.definition;
     const wired = steps.map((step, s) => this.step(step, s));
     const sources = this.outputs().map(([output, source]) => ({ output, ...source }));
@@ -117,20 +119,22 @@ class Wiring {
     const { signature } = this.models[s].model;
     const at = `step ${id}`;
     if (signature.lengths !== undefined)
-      throw this.problem(`${at}: its model takes inputs of several lengths, which no pipeline knows`);
+      throw new Error(`${at}: its model takes inputs of several lengths, which no pipeline knows`);
     const names = signature.inputs.map(({ name }) => name);
     for (const name of [...Object.keys(inputs), ...each])
       if (!names.includes(name))
-        throw this.problem(`${at}: its model has no input ${name}, only ${names.join(', ')}`);
+        throw new Error(`${at}: its model has no input ${name}, only ${names.join(', ')}`);
     // What comes after skipped steps only is skipped.
     const mayBeSkipped = after.length > 0 && after.every((before) => this.isMany[before]);
     this.isMany.push(each.length > 0 || !isOne || mayBeSkipped);
+    const lacking = this.declared && names.find((name) => inputs[name] === undefined);
+    if (lacking) throw new Error(`${at}: its input_map lacks ${lacking}, an input of its model`);
     const wired = signature.inputs.map((input) => {
       const isDealt = each.includes(input.name);
       return { ...this.source(inputs[input.name] ?? { input: input.name }, input, isDealt, at), isDealt };
     });
     if (new Set(wired.flatMap(({ isDealt, step }) => (isDealt ? step : []))).size > 1)
-      throw this.problem(`${at}: each: all of its rows must come from one step`);
+      throw new Error(`${at}: each: all of its rows must come from one step`);
     return { signature, inputs: wired, isMany: this.isMany[s] };
   }
 
@@ -138,22 +142,26 @@ class Wiring {
   private source(from: TensorReference, input: TensorSignature, isDealt: boolean, at: string): TensorSource {
     const wanted = isDealt ? { ...input, shape: [FREE, ...input.shape] } : input;
     if (isDealt && input.datatype === 'BYTES')
-      throw this.problem(`${at}: each: ${input.name} takes texts, which have no rows`);
+      throw new Error(`${at}: each: ${input.name} takes texts, which have no rows`);
     if ('step' in from) {
       const source = this.outputOf(from, at);
       const given = this.tensor(source);
-      if (!fits(given, wanted))
-        throw this.problem(
-          `${at}: input ${input.name} takes ${text(wanted)}, and ${this.definition.steps[from.step].id}.${from.output} is ${text(given)}`,
+      if (!fits(given, wanted)) {
+        const isEach =
+          !isDealt && this.declared === null && fits({ ...given, shape: given.shape.slice(1) }, wanted);
+        const hint = isEach ? `: with each: ${input.name} every request gets one row` : '';
+        throw new Error(
+          `${at}: input ${input.name} takes ${text(wanted)}, and ${this.definition.steps[from.step].id}.${from.output} is ${text(given)}${hint}`,
         );
+      }
       return source;
     }
     const index = this.inputs.findIndex(({ name }) => name === from.input);
     if (index < 0) return { step: -1, index: this.inputs.push({ ...sized(wanted), name: from.input }) - 1 };
     const given = this.inputs[index];
     if (given.datatype !== wanted.datatype || `${given.shape}` !== `${wanted.shape}`)
-      throw this.problem(
-        `${at}: input ${input.name} takes ${text(wanted)}, and the pipeline's input ${from.input} is ${text(given)} already: say in inputs where it comes from`,
+      throw new Error(
+        `${at}: input ${input.name} takes ${text(wanted)}, and the pipeline's input ${from.input} is ${text(given)} already: say in ${this.declared === null ? 'inputs' : 'input_map'} where it comes from`,
       );
     return { step: -1, index };
   }
@@ -163,7 +171,7 @@ class Wiring {
     const index = names.indexOf(output);
     if (index >= 0) return { step, index };
     const { id } = this.definition.steps[step];
-    throw this.problem(`${at}: step ${id} has no output ${output}, only ${names.join(', ')}`);
+    throw new Error(`${at}: step ${id} has no output ${output}, only ${names.join(', ')}`);
   }
 
   /** An output of a step, or an input of the pipeline, as a whole. */
@@ -178,7 +186,7 @@ class Wiring {
     if (outputs !== null)
       return Object.entries(outputs).map(([name, from]) => {
         if ('step' in from) return [name, this.outputOf(from, `output ${name}`)];
-        throw this.problem(`output ${name}: no step yields it`);
+        throw new Error(`output ${name}: no step yields it`);
       });
     const last = steps.flatMap((_, s) => (steps.some(({ after }) => after.includes(s)) ? [] : s));
     const all = last.flatMap((step) =>
@@ -189,25 +197,25 @@ class Wiring {
     );
     const twice = all.find(([name], i) => all.findIndex(([other]) => other === name) < i);
     if (twice !== undefined)
-      throw this.problem(`two of its last steps have an output ${twice[0]}: name its outputs in outputs`);
+      throw new Error(`two of its last steps have an output ${twice[0]}: name its outputs in outputs`);
     return all;
   }
 
   private checkDeclared(declared: Declared, found: ModelSignature): void {
-    for (const side of ['inputs', 'outputs'] as const) {
-      const what = side.slice(0, -1);
-      for (const { name } of found[side])
-        if (declared[side].every((each) => each.name !== name))
-          throw this.problem(`${what} ${name} of its steps is not declared, and nothing feeds it`);
+    for (const [side, what, verb] of [
+      ['inputs', 'input', 'take'],
+      ['outputs', 'output', 'yield'],
+    ] as const)
       for (const each of declared[side]) {
         const own = found[side].find(({ name }) => name === each.name);
-        if (own === undefined) throw this.problem(`${what} ${each.name} is declared, and no step has it`);
+        if (own === undefined) throw new Error(`${what} ${each.name} is declared, and no step has it`);
+        const isBatched = declared.maxBatch === 0 && fits({ ...own, shape: own.shape.slice(1) }, each);
+        const hint = isBatched ? ': set max_batch_size above 0' : '';
         if (!fits(own, each))
-          throw this.problem(
-            `${what} ${each.name} is declared as ${text(each)}, and its steps make it ${text(own)}`,
+          throw new Error(
+            `${what} ${each.name} is declared as ${text(each)}, and its steps ${verb} ${text(own)}${hint}`,
           );
       }
-    }
   }
 
   private served(signature: ModelSignature): ServedModel {
@@ -221,10 +229,6 @@ class Wiring {
       .flat()
       .map(({ model }) => [model.spec.name, model.version, model.digest ?? '']);
     return { spec, signature, version: '1', sloNs, digest: JSON.stringify(models), isPipeline: true };
-  }
-
-  private problem(what: string): Error {
-    return new Error(`pipeline ${this.definition.name}: ${what}`);
   }
 }
 

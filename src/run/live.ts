@@ -119,7 +119,8 @@ function servePipelines({ pipelines, models, placeOf }: Experiment, controller: 
     try {
       controller.putPipeline(p, wirePipeline(pipeline, find));
     } catch (error) {
-      throw new EscapementError('E_CONFIG_VALUE', (error as Error).message, placeOf(['pipelines', p]));
+      const what = `pipeline ${pipeline.name}: ${(error as Error).message}`;
+      throw new EscapementError('E_CONFIG_VALUE', what, placeOf(['pipelines', p]));
     }
   }
 }

@@ -5,9 +5,8 @@ import type { Ensemble } from '../live/model-list.js';
 
 /** Makes a pipeline of an ensemble. Throws an error for people if its steps do not fit together. */
 export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemble): PipelineDefinition {
-  const problem = (what: string) => new Error(`pipeline ${name}: ${what}`);
   if (steps.length === 0 || steps.length > MOST_STEPS)
-    throw problem(`it has ${steps.length} steps, and 1 to ${MOST_STEPS} are possible`);
+    throw new Error(`it has ${steps.length} steps, and 1 to ${MOST_STEPS} are possible`);
   const ids = steps.map(({ model }, s) => {
     const before = steps.slice(0, s).filter((each) => each.model === model).length;
     return before === 0 ? model : `${model}-${before + 1}`;
@@ -20,7 +19,7 @@ export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemb
       const other = sources.get(tensor);
       if (other !== undefined) {
         const what = 'step' in other ? `what step ${ids[other.step]} yields` : 'an input of the ensemble';
-        throw problem(`step ${ids[step]} yields tensor ${tensor}, which is ${what}, too`);
+        throw new Error(`step ${ids[step]} yields tensor ${tensor}, which is ${what}, too`);
       }
       sources.set(tensor, { step, output });
     }
@@ -29,14 +28,14 @@ export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemb
     Object.entries(own).map(([input, tensor]): [string, TensorReference] => {
       const source = sources.get(tensor);
       if (source !== undefined) return [input, source];
-      throw problem(`step ${ids[s]}: nothing yields tensor ${tensor}, its input ${input}`);
+      throw new Error(`step ${ids[s]}: nothing yields tensor ${tensor}, its input ${input}`);
     }),
   );
   const after = fed.map((own) => [...new Set(own.flatMap(([, from]) => ('step' in from ? from.step : [])))]);
   const found = stepOrder(after);
   if ('circle' in found) {
     const circle = found.circle.map((step) => ids[step]).join(' after ');
-    throw problem(`its steps wait for each other in a circle: ${circle}`);
+    throw new Error(`its steps wait for each other in a circle: ${circle}`);
   }
   const { order } = found;
   const placed = ([key, from]: [string, TensorReference]): [string, TensorReference] =>
@@ -44,7 +43,7 @@ export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemb
   const yielded = outputs.map((output): [string, TensorReference] => {
     const source = sources.get(output.name);
     if (source !== undefined) return placed([output.name, source]);
-    throw problem(`nothing yields output ${output.name}`);
+    throw new Error(`nothing yields output ${output.name}`);
   });
   return {
     ...{ name, sloNs, split: 'slack', outputs: Object.fromEntries(yielded) },

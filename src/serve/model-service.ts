@@ -157,6 +157,11 @@ export class ModelService implements WatchedService {
       // Absent workers, or the next look, may bring the missing models.
       if (isStrict || (control !== 'poll' && this.isComplete)) throw error;
     });
+    this.pipelines.refresh(this.place);
+    const isChosen = (name: string) =>
+      control !== 'explicit' || ['*', name].some((each) => this.options.names.includes(each));
+    const [problem] = isStrict ? this.pipelines.problems(isChosen) : [];
+    if (problem !== undefined) throw new EscapementError('E_MODEL_FILE', problem);
     this.isStarting = false;
     this.wanted.clear();
     this.replace();
@@ -201,7 +206,7 @@ export class ModelService implements WatchedService {
     const { table } = this;
     await this.turns.take(name, async () => {
       const rows = table.versions(name);
-      if (this.pipelines.reasonOf(name) !== undefined)
+      if (this.pipelines.modelsOf(name) !== undefined)
         throw new ServiceError(
           'invalid',
           `${name} is a pipeline, served while its models are: unload one of them`,
@@ -261,7 +266,8 @@ export class ModelService implements WatchedService {
     return {
       ...{ table, handles, keeps: host.away.length > 0, isStarting: this.isStarting },
       put: (index, pipeline) => host.putPipeline(index, pipeline),
-      warn: (name, why) => this.events.warn({ model: name }, `not served: ${why}`),
+      events: this.events,
+      reasonOf: (error) => this.reasonOf(error),
     };
   }
 
@@ -316,20 +322,15 @@ export class ModelService implements WatchedService {
       if (this.isComplete || error instanceof NoWorker) throw error;
       return NO_MODELS;
     });
-    const { versions, problems, ensembles } = list;
-    const isEnsemble = (name: string) => ensembles.some((each) => each.name === name);
-    // Ensembles bring the models of their steps.
-    const chosen = new Set([
-      ...names.filter((name) => !isEnsemble(name)),
-      ...ensembles.flatMap(({ name, steps }) =>
-        names.includes(name) ? steps.map(({ model }) => model) : [],
-      ),
-    ]);
+    const { versions, problems } = list;
+    this.pipelines.list(list, null, this.place);
+    // Pipelines bring the models of their steps.
+    const models = names.filter((name) => this.pipelines.modelsOf(name) === undefined);
+    const chosen = new Set(names.flatMap((name) => this.pipelines.modelsOf(name) ?? name));
     const isChosen = (name: string) => control !== 'explicit' || chosen.has('*') || chosen.has(name);
     const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
     const wanted = new Set(known.filter(isChosen));
-    if (control === 'explicit') for (const name of chosen) if (name !== '*') wanted.add(name);
-    this.pipelines.list(ensembles, null, this.place);
+    if (control === 'explicit') for (const name of models) if (name !== '*') wanted.add(name);
     table.batch(() => {
       for (const { name, version } of versions) {
         const before = table.get(name, version);
@@ -411,9 +412,9 @@ export class ModelService implements WatchedService {
   }
 
   private async poll(): Promise<void> {
-    const { versions, problems, ensembles } = await this.listAll();
-    const present = new Set([...versions, ...problems].map(({ name }) => name));
-    this.pipelines.list(ensembles, null, this.place);
+    const list = await this.listAll();
+    const present = new Set([...list.versions, ...list.problems].map(({ name }) => name));
+    this.pipelines.list(list, null, this.place);
     this.replace();
     for (const name of present) await this.bringIn(name, false).catch(() => {});
     for (const name of this.table.names)
@@ -474,13 +475,19 @@ export class ModelService implements WatchedService {
     const { table } = this;
     const list = await this.there.host.list(name, this.configs.get(name)).catch(coded);
     if (list instanceof EscapementError) return [list];
-    const { versions, problems, ensembles, notes } = list;
-    this.pipelines.list(ensembles, name, this.place);
-    if (ensembles.length > 0) {
-      this.dropOthers(name, [], 'an ensemble has its name');
+    const { versions, problems, notes } = list;
+    this.pipelines.list(list, name, this.place);
+    const steps = this.pipelines.modelsOf(name);
+    if (steps !== undefined && versions.length === 0) {
+      this.dropOthers(name, [], 'a pipeline has its name');
+      const isMissing = (model: string) =>
+        this.pipelines.modelsOf(model) === undefined &&
+        table.versions(model).every(({ state }) => state !== 'ready');
+      for (const model of how.isAsked ? steps : [])
+        if (isMissing(model)) await this.bringIn(model, true).catch(() => {});
       this.replace();
-      const why = this.pipelines.reasonOf(name);
-      return why ? [new EscapementError('E_MODEL_FILE', why)] : [];
+      const why = this.pipelines.problemOf(name);
+      return why === '' ? [] : [new EscapementError('E_MODEL_FILE', why)];
     }
     if (versions.length === 0 && problems.length === 0) throw this.nothing(name);
     const errors: EscapementError[] = [];
@@ -595,7 +602,8 @@ export class ModelService implements WatchedService {
   private list(list: ModelList, name: string | null): void {
     const { table } = this;
     const rows = this.there.host.away.length > 0 ? [] : name === null ? table.all() : table.versions(name);
-    table.list(list, rows, (error) => this.reasonOf(error));
+    const problems = list.problems.filter((each) => this.pipelines.modelsOf(each.name) === undefined);
+    table.list({ ...list, problems }, rows, (error) => this.reasonOf(error));
   }
 
   /** Stops serving the model. */

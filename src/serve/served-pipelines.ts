@@ -1,11 +1,13 @@
+import { nearest } from '../base/nearest.js';
 import type { PipelineDefinition } from '../core/pipeline-definition.js';
-import type { Ensemble } from '../live/model-list.js';
+import type { Ensemble, ModelList } from '../live/model-list.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
-import { type ServedPipeline, wirePipeline } from '../live/pipeline.js';
+import { type FindModel, type ServedPipeline, wirePipeline } from '../live/pipeline.js';
 import type { ModelEntry } from '../live/service.js';
+import type { DeploymentEvents } from './deployment-options.js';
 import { ensemblePipeline } from './ensemble-pipeline.js';
 import type { ModelHandles } from './model-handles.js';
-import type { Deployed, ModelTable } from './model-table.js';
+import { type Deployed, isUnloaded, type ModelTable } from './model-table.js';
 
 /** A pipeline that a server was given, and what became of it. */
 interface Row {
@@ -13,14 +15,19 @@ interface Row {
   /** Null: its ensemble is. */
   readonly definition: PipelineDefinition | null;
   /** As a repository has it; null: it is not from one. */
-  readonly ensemble: Ensemble | null;
+  ensemble: Ensemble | null;
+  /** The ensemble that was served last, and is as long as its replacement cannot be. */
+  last: Ensemble | null;
+  /** Why the repository's file of it cannot be read; ''. */
+  refused: string;
   /** The pipeline as its models make it; null: they are not there. */
   wired: ServedPipeline | null;
   /** Models in their slots that it was last wired with; '': none. */
   models: string;
   handle: number;
-  reason: string;
-  /** Reason that the log has last. */
+  /** Why it, or what would replace it, cannot be served; ''. */
+  problem: string;
+  /** Problem that the log has last. */
   warned: string;
 }
 
@@ -33,8 +40,9 @@ interface Place {
   readonly keeps: boolean;
   /** Serves a pipeline. Returns its index. */
   put(index: number, pipeline: ServedPipeline): number;
-  /** Says why a pipeline is not served. */
-  warn(name: string, why: string): void;
+  readonly events: Pick<DeploymentEvents, 'info' | 'warn'>;
+  /** Text of a problem for clients. */
+  reasonOf(error: Error): string;
 }
 
 /** Pipelines of a server and ensembles of its repository, each in service while all of its models are. */
@@ -43,6 +51,7 @@ export class ServedPipelines {
   private rows: (Row | undefined)[] = [];
   /** Handles of models that pipelines need. */
   private readonly needed = new Set<number>();
+  private isRefreshing = false;
 
   constructor(definitions: readonly PipelineDefinition[]) {
     this.rows = definitions.map((definition) => ({
@@ -54,13 +63,17 @@ export class ServedPipelines {
   }
 
   /** Takes in the ensembles of the repository, or the one of that name. Call `refresh` then. */
-  list(ensembles: readonly Ensemble[], name: string | null, { handles, warn, keeps }: Place): void {
+  list({ ensembles, problems }: ModelList, name: string | null, place: Place): void {
     for (const [index, row] of this.rows.entries()) {
-      if (row === undefined || row.ensemble === null || keeps || (name !== null && row.name !== name))
-        continue;
+      if (row === undefined || row.ensemble === null || (name !== null && row.name !== name)) continue;
       if (ensembles.some((each) => each.name === row.name)) continue;
-      if (row.handle >= 0) handles.drop(row.handle, `pipeline ${row.name} is gone from the repository`);
-      this.rows[index] = undefined;
+      const problem = problems.find((each) => each.name === row.name);
+      if (problem !== undefined) row.refused = place.reasonOf(problem.error);
+      else if (!place.keeps) {
+        if (row.handle >= 0)
+          place.handles.drop(row.handle, `pipeline ${row.name} is gone from the repository`);
+        this.rows[index] = undefined;
+      }
     }
     for (const ensemble of ensembles) {
       const row = this.row(ensemble.name);
@@ -68,15 +81,36 @@ export class ServedPipelines {
         const free = this.rows.indexOf(undefined);
         const index = free < 0 ? this.rows.length : free;
         this.rows[index] = { ...NEW, name: ensemble.name, definition: null, ensemble };
-      } else if (row.ensemble === null) warn(row.name, 'a pipeline of the experiment has its name');
-      else if (JSON.stringify(ensemble) !== JSON.stringify(row.ensemble))
-        this.rows[this.rows.indexOf(row)] = { ...row, ensemble, models: '' };
+      } else if (row.ensemble === null)
+        place.events.warn({ pipeline: row.name }, 'not served: a pipeline of the experiment has its name');
+      else {
+        row.refused = '';
+        if (JSON.stringify(ensemble) !== JSON.stringify(row.ensemble)) row.ensemble = ensemble;
+      }
     }
   }
 
-  /** Why a pipeline is not served, '' if it is; undefined: there is none of that name. */
-  reasonOf(name: string): string | undefined {
-    return this.row(name)?.reason;
+  /** Models of the steps of a pipeline; undefined: there is none of that name. */
+  modelsOf(name: string): readonly string[] | undefined {
+    const { definition, ensemble } = this.row(name) ?? {};
+    return (
+      definition?.steps.flatMap(({ modelNames }) => modelNames) ?? ensemble?.steps.map(({ model }) => model)
+    );
+  }
+
+  /** Why a pipeline, or what would replace it, is not served; '' if it is. */
+  problemOf(name: string): string {
+    const { problem = '', wired = null } = this.row(name) ?? {};
+    return problem && wired !== null ? `${problem}; the pipeline loaded before stays in service` : problem;
+  }
+
+  /** Problems of pipelines, those that `isWanted`. */
+  problems(isWanted: (name: string) => boolean): string[] {
+    return this.rows.flatMap((row) =>
+      row !== undefined && row.problem !== '' && isWanted(row.name)
+        ? `pipeline ${row.name}: ${row.problem}`
+        : [],
+    );
   }
 
   /** True if a pipeline needs the model of that handle. */
@@ -86,29 +120,36 @@ export class ServedPipelines {
 
   /** Takes pipelines into service or out of it. Call after each change of the models. */
   refresh(place: Place): void {
+    // Serving one is a change, too.
+    if (this.isRefreshing) return;
+    this.isRefreshing = true;
     this.needed.clear();
     for (const [index, row] of this.rows.entries()) {
       if (row === undefined) continue;
-      try {
-        this.wire(index, row, place);
-      } catch (error) {
-        const why = (error as Error).message;
-        if (why !== row.warned && !place.isStarting) {
-          place.warn(row.name, why);
-          row.warned = why;
-        }
-        if (row.handle >= 0) place.handles.drop(row.handle, why);
-        Object.assign(row, { wired: null, models: '', handle: -1, reason: why });
+      const { name, last } = row;
+      row.problem = row.refused || this.wire(index, row, row.ensemble, place);
+      const isServed = row.problem === '' || (last !== null && this.wire(index, row, last, place) === '');
+      if (!isServed) {
+        if (row.handle >= 0) place.handles.drop(row.handle, `pipeline ${name}: ${row.problem}`);
+        Object.assign(row, { wired: null, models: '', handle: -1 });
       }
+      if (place.isStarting || row.problem === row.warned) continue;
+      row.warned = row.problem;
+      const what = isServed
+        ? 'its replacement is rejected; the pipeline loaded before stays in service'
+        : 'pipeline cannot be served';
+      if (row.problem !== '') place.events.warn({ pipeline: name, error: row.problem }, what);
     }
+    this.isRefreshing = false;
   }
 
   entries(labels: Pick<ModelLabels, 'numberOf'>): ModelEntry[] {
     const rows = this.rows.filter((row) => row !== undefined);
-    return rows.map(({ name, wired, handle, reason }) => ({
+    const served = 'serves the pipeline loaded before; its replacement is rejected';
+    return rows.map(({ name, wired, handle, problem }) => ({
       ...{ name, label: labels.numberOf(name), version: '1', isDefault: true },
       ...{ state: wired === null ? 'unavailable' : 'ready', index: handle },
-      reason: reason && `not available: ${reason}`,
+      reason: problem && `${wired === null ? 'not available' : served}: ${problem}`,
       model: wired?.model ?? null,
     }));
   }
@@ -117,45 +158,75 @@ export class ServedPipelines {
     return this.rows.find((each) => each?.name === name);
   }
 
-  private wire(index: number, row: Row, { table, handles, put }: Place): void {
-    if (table.versions(row.name).length > 0)
-      throw new Error(`pipeline ${row.name}: a model has its name: rename one of them`);
+  /** Wires it with the models that are there. Returns why they cannot serve it; ''. */
+  private wire(
+    index: number,
+    row: Row,
+    ensemble: Ensemble | null,
+    { table, handles, put, events }: Place,
+  ): string {
+    const { name } = row;
+    if (table.versions(name).length > 0) return 'a model has its name: rename one of them';
     const used: string[] = [];
-    const found = wirePipeline(
-      row.definition ?? ensemblePipeline(row.ensemble as Ensemble),
-      (name, version) => {
-        const model = served(table.versions(name), version);
-        const at = model === undefined ? -1 : handles.indexOf(model.handle);
-        if (model?.model == null || at < 0) return whyNot(name, version, table.versions(name));
-        this.needed.add(model.handle);
-        used.push(`${at} ${model.handle}`);
-        return { index: at, model: model.model };
-      },
-      row.ensemble,
-    );
-    const models = used.join();
-    if (models === row.models) return;
-    row.models = models;
-    const number = put(index, found);
-    const isSame = JSON.stringify(row.wired?.model.signature) === JSON.stringify(found.model.signature);
-    if (!isSame || row.handle < 0) {
-      const handle = handles.issue(found.model, number);
-      if (row.handle >= 0) handles.replace(row.handle, handle);
-      row.handle = handle;
+    try {
+      const definition = ensemble === null ? row.definition : ensemblePipeline(ensemble);
+      const find: FindModel = (model, version) => {
+        const found = served(table.versions(model), version);
+        const at = found === undefined ? -1 : handles.indexOf(found.handle);
+        if (found?.model == null || at < 0) return this.whyNot(model, version, table);
+        this.needed.add(found.handle);
+        used.push(`${at} ${found.handle}`);
+        return { index: at, model: found.model };
+      };
+      const wired = wirePipeline(definition as PipelineDefinition, find, ensemble);
+      const models = used.join();
+      if (models === row.models && ensemble === row.last) return '';
+      const number = put(index, wired);
+      const isSame = JSON.stringify(row.wired?.model.signature) === JSON.stringify(wired.model.signature);
+      if (!isSame || row.handle < 0) {
+        const handle = handles.issue(wired.model, number);
+        if (row.handle >= 0) handles.replace(row.handle, handle);
+        row.handle = handle;
+      }
+      Object.assign(row, { wired, models, last: ensemble });
+      events.info({ pipeline: name }, 'pipeline is ready');
+      return '';
+    } catch (error) {
+      const { message } = error as Error;
+      return ensemble === null ? message : `${name}/config.pbtxt: ${message}`;
     }
-    Object.assign(row, { wired: found, reason: '', warned: '' });
+  }
+
+  /** Why there is no such model for a step. */
+  private whyNot(name: string, version: string | null, table: ModelTable): string {
+    const versions = table.versions(name);
+    const which =
+      version === null || versions.length === 0 ? `model ${name}` : `version ${version} of model ${name}`;
+    const row = version === null ? versions.at(-1) : versions.find((each) => each.version === version);
+    if (row !== undefined)
+      return isUnloaded(row)
+        ? `${which} is ${row.reason}`
+        : `${which} is ${row.state}: ${row.reason.replace(/^not available: /, '') || 'asleep'}`;
+    if (versions.length > 0)
+      return `there is no ${which}, only ${versions.map((each) => each.version).join(', ')}`;
+    if (this.row(name) !== undefined) return `${name} is a pipeline, which cannot be a step`;
+    const { names } = table;
+    const meant = nearest(name, names);
+    const known =
+      names.length > MOST_KNOWN ? `${names.slice(0, MOST_KNOWN).join(', ')}, …` : names.join(', ');
+    return `there is no ${which}; ${meant === undefined ? `known: ${known}` : `did you mean ${meant}?`}`;
   }
 }
 
-const NEW = { wired: null, models: '', handle: -1, reason: 'waiting for its models', warned: '' } as const;
+/** Models that an error lists at most. */
+const MOST_KNOWN = 10;
+
+const NEW = {
+  ...{ last: null, refused: '', wired: null, models: '', handle: -1 },
+  ...{ problem: 'waiting for its models', warned: '' },
+} as const;
 
 /** Version that a step means: of that number, or the highest one that is ready. */
 function served(versions: readonly Deployed[], version: string | null): Deployed | undefined {
   return versions.findLast((row) => row.state === 'ready' && (version === null || row.version === version));
-}
-
-function whyNot(name: string, version: string | null, versions: readonly Deployed[]): string {
-  const which = version === null ? `model ${name}` : `version ${version} of model ${name}`;
-  const row = version === null ? versions.at(-1) : versions.find((each) => each.version === version);
-  return row === undefined ? `there is no ${which}` : `${which} is ${row.state}: ${row.reason || 'asleep'}`;
 }

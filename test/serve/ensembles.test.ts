@@ -92,24 +92,51 @@ it('serves an ensemble of a repository as its models one after the other', async
   expect((await infer(running, 'both', [1, 2])).json.outputs).toMatchObject([{ data: [1, 16] }]);
   writeIn(dir, 'both/config.pbtxt', `${HEAD_AND_TENSORS} ${scheduled(SQUARE)}`);
   const { status, json } = await http.post('/v2/repository/models/both/load');
+  const stays = 'the pipeline loaded before stays in service';
   expect([status, json.error]).toEqual([
     500,
-    'model "both" cannot be loaded: pipeline both: nothing yields output OUT',
+    `model "both" cannot be loaded: both/config.pbtxt: nothing yields output OUT; ${stays}`,
   ]);
+  writeIn(dir, 'both/config.pbtxt', `${HEAD} max_inflight_requests`);
+  const broken = await http.post('/v2/repository/models/both/load');
+  expect(broken.json).toMatchObject({
+    error: expect.stringMatching(
+      /^model "both" cannot be loaded: .*config\.pbtxt:1: .*; the pipeline loaded/,
+    ),
+  });
+  expect((await http.post('/v2/repository/index')).json).toContainEqual({
+    ...{ name: 'both', version: '1', state: 'READY' },
+    reason: expect.stringMatching(
+      /^serves the pipeline loaded before; its replacement is rejected: .*config\.pbtxt:1: /,
+    ),
+  });
+  expect((await infer(running, 'both', [1, 2])).json.outputs).toMatchObject([{ data: [1, 16] }]);
+  // It leaves with its models, and comes with them once its file is right.
+  expect((await http.post('/v2/repository/models/square/unload')).status).toBe(200);
   expect((await infer(running, 'both', data)).status).toBe(503);
+  writeIn(dir, 'both/config.pbtxt', `${HEAD_AND_TENSORS} ${scheduled(LESS, SQUARE)}`);
+  expect((await http.post('/v2/repository/models/both/load')).status).toBe(200);
+  expect((await infer(running, 'both', data)).json.outputs).toEqual(expected);
 });
 
 const REFUSED: Readonly<Record<string, readonly [string, RegExp]>> = {
-  absent: [`${HEAD_AND_TENSORS} ${scheduled(step('none', {}, { y: 'OUT' }))}`, /there is no model none$/],
+  absent: [
+    `${HEAD_AND_TENSORS} ${scheduled(step('none', {}, { y: 'OUT' }))}`,
+    /there is no model none; known: .*less, /,
+  ],
   old: [
     `${HEAD_AND_TENSORS} ${scheduled(step('square', { x: 'IN' }, { y: 'OUT' }, 'model_version: 3'))}`,
-    /step square: there is no version 3 of model square/,
+    /step square: there is no version 3 of model square, only 1$/,
   ],
   limited: [
     `${HEAD_AND_TENSORS} ensemble_scheduling { max_inflight_requests: 4 ${SQUARE} ${LESS} }`,
     /config\.pbtxt:1: max_inflight_requests: has no counterpart here: leave it out/,
   ],
   apart: [`${HEAD_AND_TENSORS} ${scheduled(SQUARE)}`, /nothing yields output OUT/],
+  neither: [
+    `${HEAD_AND_TENSORS} ${scheduled(step('squre', { x: 'IN' }, { y: 'OUT' }, 'model_version: 3'))}`,
+    /there is no model squre; did you mean square\?$/,
+  ],
   unfed: [`${HEAD_AND_TENSORS} ${scheduled(LESS)}`, /step less: nothing yields tensor middle, its input a/],
   twice: [
     `${HEAD_AND_TENSORS} ${scheduled(SQUARE, SQUARE, LESS)}`,
@@ -125,7 +152,7 @@ const REFUSED: Readonly<Record<string, readonly [string, RegExp]>> = {
   ],
   typed: [
     `${HEAD} ${input('data_type: TYPE_INT64 dims: [ 2 ]')} ${output('OUT')} ${scheduled(SQUARE, LESS)}`,
-    /input IN is declared as INT64 \[-1,2\], and its steps make it FP32 \[-1,2\]/,
+    /input IN is declared as INT64 \[-1,2\], and its steps take FP32 \[-1,2\]/,
   ],
   wide: [
     `${HEAD} ${input('data_type: TYPE_FP32 dims: [ 3 ]')} ${output('OUT')} ${scheduled(SQUARE, LESS)}`,
@@ -137,7 +164,7 @@ const REFUSED: Readonly<Record<string, readonly [string, RegExp]>> = {
   ],
   whole: [
     `platform: "ensemble" ${input()} ${output('OUT')} ${scheduled(SQUARE, LESS)}`,
-    /input IN is declared as FP32 \[2\], and its steps make it FP32 \[-1,2\]/,
+    /input IN is declared as FP32 \[2\], and its steps take FP32 \[-1,2\]: set max_batch_size above 0/,
   ],
   hidden: [
     `${HEAD} ${input()} ${output('OUT')} ${output('more')} ${scheduled(SQUARE, LESS)}`,
@@ -145,7 +172,7 @@ const REFUSED: Readonly<Record<string, readonly [string, RegExp]>> = {
   ],
   open: [
     `${HEAD} ${input()} ${output('OUT')} ${scheduled(step('less', { a: 'IN' }, { c: 'OUT' }))}`,
-    /input b of its steps is not declared, and nothing feeds it/,
+    /step less: its input_map lacks b, an input of its model/,
   ],
   mixed: [
     `${HEAD_AND_TENSORS} ${scheduled(SQUARE, step('one', { x: 'middle' }, { y: 'OUT' }))}`,

@@ -220,6 +220,17 @@ describe('a deployment', () => {
     put(dir, 'a', 1, 2);
     await open(dir).service.start();
     await expect(open(dir, { isStrict: true }).service.start()).rejects.toThrow('onnxruntime cannot use');
+    rmSync(join(dir, 'broken'), { recursive: true });
+    const step =
+      'step { model_name: "b" input_map { key: "x" value: "x" } output_map { key: "y" value: "y" } }';
+    writeIn(dir, 'both/config.pbtxt', `platform: "ensemble" ensemble_scheduling { ${step} }`);
+    await open(dir).service.start();
+    const strict = { isStrict: true, control: 'explicit' } as const;
+    await open(dir, { ...strict, names: ['a'] }).service.start();
+    for (const options of [{ isStrict: true }, { ...strict, names: ['both'] }])
+      await expect(open(dir, options).service.start()).rejects.toThrow(
+        'pipeline both: both/config.pbtxt: step b: nothing yields tensor x, its input x',
+      );
   });
 
   it('ends a start without any model with the reasons of all, as far as there is room', async () => {

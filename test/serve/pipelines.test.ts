@@ -54,7 +54,9 @@ const PIPELINES = `pipelines=[
   { name: broken, steps: [{ model: detect }, { model: classify, inputs: { x: detect.found } }] },
   { name: either, steps: [{ variants: [{ model: rough, accuracy: 60% }, { model: classify, accuracy: 90% }] }] },
   { name: unlike, steps: [{ variants: [{ model: detect, accuracy: 60% }, { model: classify, accuracy: 90% }] }] },
-  { name: lost, steps: [{ model: absent }] }]`;
+  { name: lost, steps: [{ model: absent }] }, { name: typo, steps: [{ model: detekt }] },
+  { name: nested, steps: [{ model: solo }] },
+  { name: rows, steps: [{ model: classify, each: x }] }]`;
 
 const start = async () =>
   serve({ devices: [CPU, CPU], models: await fileModels(GRAPHS), pages: 20 }, ['slo=20s', PIPELINES]);
@@ -136,12 +138,16 @@ it('says in one line why a pipeline cannot be served, or a request of it fails',
     (index as { name: string; reason: string }[]).map(({ name, reason }) => [name, reason]),
   );
   expect(reasons.broken).toBe(
-    'not available: pipeline broken: step classify: input x takes INT64 [1], and detect.found is INT64 [-1,1]',
+    'not available: step classify: input x takes INT64 [1], and detect.found is INT64 [-1,1]: with each: x every request gets one row',
   );
   expect(reasons.unlike).toBe(
-    'not available: pipeline unlike: step detect: its variants classify and detect differ in their tensors or batches',
+    'not available: step detect: its variants classify and detect differ in their tensors or batches',
   );
-  expect(reasons.lost).toBe('not available: pipeline lost: step absent: there is no model absent');
+  expect(reasons.lost).toBe(
+    'not available: step absent: there is no model absent; known: classify, detect, rough, total',
+  );
+  expect(reasons.typo).toBe('not available: step detekt: there is no model detekt; did you mean detect?');
+  expect(reasons.nested).toBe('not available: step solo: solo is a pipeline, which cannot be a step');
   const many = await infer(
     running,
     'pictures',
@@ -152,13 +158,27 @@ it('says in one line why a pipeline cannot be served, or a request of it fails',
   );
   expect(many).toMatchObject({ status: 400 });
   expect(many.json.error).toContain(
-    `step detect: ${SIZE} rows for input x of step classify, which may get 255`,
+    `step detect: ${SIZE} rows for input x of step classify, and at most 255 are possible`,
   );
+  const rows = await infer(running, 'rows', 'x', 'INT64', new Array(256).fill(1), [256, 1]);
+  expect([rows.status, rows.json.error]).toEqual([
+    400,
+    '256 rows for step classify, and at most 255 are possible',
+  ]);
   // A model of its own that leaves takes the pipeline with it.
   expect((await running.http.post('/v2/repository/models/total/unload')).status).toBe(200);
   const later = await infer(running, 'pictures', 'mask', 'FP32', maskOf([1]), [SIZE]);
   expect(later.status).toBe(503);
-  expect(later.json.error).toContain('model total');
+  expect(later.json.error).toBe('model "pictures" is not available: step total: model total is unloaded');
+  // A load brings the models of its steps.
+  expect((await running.http.post('/v2/repository/models/pictures/load')).status).toBe(200);
+  expect((await infer(running, 'pictures', 'mask', 'FP32', maskOf([1]), [SIZE])).status).toBe(200);
+  expect(await running.http.post('/v2/repository/models/lost/load')).toMatchObject({
+    status: 500,
+    json: {
+      error: expect.stringContaining('"lost" cannot be loaded: step absent: there is no model absent'),
+    },
+  });
   expect((await infer(running, 'solo', 'x', 'INT64', [5], [1, 1])).status).toBe(200);
   await until(() => running.server.controller.core.requests.size === 0);
 });
