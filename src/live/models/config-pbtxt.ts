@@ -54,8 +54,8 @@ export function readConfigPbtxt(path: string, modelName: string): PbtxtSettings 
 }
 
 /**
- * Reads the same configuration as JSON, as a client sends it to replace that of a model's folder. Throws `E_CONFIG_VALUE`,
- * also for a field without a counterpart.
+ * Reads the same configuration in protobuf's JSON, as a client sends it to replace that of a model's folder. Throws
+ * `E_CONFIG_VALUE`, also for a field without a counterpart.
  */
 export function readConfigJson(text: string, modelName: string): PbtxtSettings {
   const fail = (what: string, _line: number, key = 'config') =>
@@ -72,18 +72,21 @@ export function readConfigJson(text: string, modelName: string): PbtxtSettings {
 }
 
 function fieldsOf(object: object): TextField[] {
-  return Object.entries(object).flatMap(([name, given]) =>
-    (Array.isArray(given) ? given : isEmpty(name, given) ? [] : [given]).map((one): TextField => {
-      return { name, line: 1, value: protoValue(name, one) };
-    }),
-  );
+  return Object.entries(object).flatMap(([written, given]) => {
+    const name = written.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const isMap = MAPS.includes(name) && isObject(given);
+    const entries = isMap && Object.entries(given).map(([key, value]) => ({ key, value }));
+    const list = entries || (isEmpty(name, given) ? [] : [given].flat());
+    return list.map((one): TextField => ({ name, line: 1, value: protoValue(name, one) }));
+  });
 }
 
 function protoValue(name: string, given: unknown): TextField['value'] {
   if (isObject(given)) return { kind: 'message', fields: fieldsOf(given) };
   if (typeof given === 'number')
     return { kind: Number.isInteger(given) ? 'integer' : 'float', number: given };
-  if (LONG.includes(name) && /^-?\d+$/.test(String(given))) return { kind: 'integer', number: Number(given) };
+  if (INTEGERS.includes(name) && /^-?\d+$/.test(String(given)))
+    return { kind: 'integer', number: Number(given) };
   const isName = typeof given !== 'string' || name === 'data_type';
   return { kind: isName ? 'name' : 'string', text: String(given) };
 }
@@ -91,7 +94,8 @@ function protoValue(name: string, given: unknown): TextField['value'] {
 /** True for what servers write for a field that is not set. */
 function isEmpty(name: string, given: unknown): boolean {
   if (isObject(given)) return Object.keys(given).length === 0 && !GIVEN_EMPTY.includes(name);
-  return given === null || given === '' || given === false || (given === 0 && name !== 'max_batch_size');
+  if (given === null || given === '' || given === false) return true;
+  return !Array.isArray(given) && Number(given) === 0 && name !== 'max_batch_size';
 }
 
 function isObject(value: unknown): value is object {
@@ -116,8 +120,12 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /** Messages that count also without a field. */
 const GIVEN_EMPTY: readonly string[] = ['all', 'latest', 'dynamic_batching', ...Object.keys(NEEDED)];
-/** Integers of 64 bits, which protobuf's JSON has as texts. */
-const LONG: readonly string[] = ['dims', 'versions'];
+/** Integers, which protobuf's JSON may have as texts. */
+const INTEGERS: readonly string[] = [
+  ...['max_batch_size', 'dims', 'versions', 'num_versions', 'preferred_batch_size', 'model_version'],
+];
+/** Maps, which are objects in protobuf's JSON. */
+const MAPS: readonly string[] = ['input_map', 'output_map', 'inputs'];
 
 class PbtxtReader {
   private maxBatchSize: PbtxtSettings['maxBatchSize'] = null;
