@@ -177,6 +177,8 @@ export interface ServedModel {
   readonly sloNs: number | null;
   /** Digest of its files and settings; absent: unknown. */
   readonly digest?: string;
+  /** Settings that a client gave in place of its `config.pbtxt`, as JSON. */
+  readonly config?: string | undefined;
   /** True if it was measured only briefly, so that its times have a margin. */
   readonly isProvisional?: boolean;
   /** True for a pipeline of models. */

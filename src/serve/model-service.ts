@@ -288,6 +288,7 @@ export class ModelService implements WatchedService {
       for (const { name, version, index, model } of entries) {
         if (model === null) continue;
         const handle = this.there.handles.issue(model, index);
+        this.configure(name, model.config);
         const digest = model.digest ?? '';
         this.table.put({ name, version, state: 'ready', reason: '', handle, model, digest });
       }

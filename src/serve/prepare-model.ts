@@ -67,7 +67,7 @@ export async function prepareModel(
   const { name, version, signature, sloNs, labels } = served;
   const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);
   const isProvisional = profile.provisional === true;
-  return { spec, signature, version, sloNs, labels, ortPath, digest, isProvisional };
+  return { spec, signature, version, sloNs, labels, ortPath, digest, config, isProvisional };
 }
 
 /** Digest of the model, its weights and its settings files, by which every worker identifies a version. */

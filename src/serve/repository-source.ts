@@ -28,10 +28,7 @@ const IDLE_CPU_US = 20_000;
  */
 export class RepositorySource implements ModelSource {
   /** Latest result of opening each version, most recent at the end. */
-  private readonly opened = new Map<
-    string,
-    { readonly model: PreparedModel; readonly file: string; readonly config: string | undefined }
-  >();
+  private readonly opened = new Map<string, { readonly model: PreparedModel; readonly file: string }>();
   private readonly preparers: readonly Preparer[];
   private readonly idleLooks: NodeJS.Timeout;
   private cpu = process.cpuUsage();
@@ -85,7 +82,7 @@ export class RepositorySource implements ModelSource {
     })) as PreparedModel | null;
     this.opened.delete(key);
     if (model === null) return null;
-    this.opened.set(key, { model, file: fileKey(model), config });
+    this.opened.set(key, { model, file: fileKey(model) });
     if (this.opened.size > MOST_OPENED) this.opened.delete(this.opened.keys().next().value as string);
     return model;
   }
@@ -104,9 +101,9 @@ export class RepositorySource implements ModelSource {
     if (found === undefined) return;
     const { budgetNs: _, ...options } = this.repository.options;
     const full = { ...this.repository, options: { ...options, measure: 'full' as const } };
-    const { spec, version } = found.model;
+    const { spec, version, config } = found.model;
     // A model that cannot be measured now is prepared again when it is loaded.
-    this.prepare(spec.name, version, found.config, full).catch(() =>
+    this.prepare(spec.name, version, config, full).catch(() =>
       this.opened.delete(JSON.stringify([spec.name, version])),
     );
   }

@@ -111,18 +111,16 @@ function open(dir: string, options: Partial<DeploymentOptions> = {}) {
     if (what === 'unloaded') unloaded.push(`${model}/${version}: ${why}`);
   };
   const events = { info, warn };
-  const service = new ModelService(
-    { ...ALL_MODELS, dirs: [dir], ...options },
-    events,
-    new ModelLabels(),
-    host.nowNs,
-  );
-  service.attach(host, host, { read: () => [], listed: () => {} });
-  onTestFinished(async () => {
-    service.close();
-    await source.close();
-  });
-  return { host, service, said, warned, unloaded };
+  const takeOver = () => {
+    const all = { ...ALL_MODELS, dirs: [dir], ...options };
+    const service = new ModelService(all, events, new ModelLabels(), host.nowNs);
+    service.attach(host, host, { read: () => [], listed: () => {} });
+    onTestFinished(() => service.close());
+    return service;
+  };
+  const service = takeOver();
+  onTestFinished(() => source.close());
+  return { host, service, takeOver, said, warned, unloaded };
 }
 
 /** Asks as a frontend does: by the index of the entry that is the default. */
@@ -741,13 +739,19 @@ it('loads a model with a configuration of the client, until it is loaded without
   const dir = tempDir();
   put(dir, 'm', 1, 2);
   put(dir, 'm', 2, 3);
-  const { service } = open(dir, { control: 'explicit' });
+  const { host, service, takeOver } = open(dir);
   await service.start();
-  const ready = () =>
-    service.state.entries.flatMap(({ state, version }) => (state === 'ready' ? version : []));
+  const ready = (of = service) =>
+    of.state.entries.flatMap(({ state, version }) => (state === 'ready' ? version : []));
   const specific = '{"version_policy": {"specific": {"versions": ["1"]}}, "parameters": {}}';
   await service.load('m', specific);
   expect(ready()).toEqual(['1']);
+  host.state = { notReady: null, entries: service.state.entries };
+  const heir = takeOver();
+  await heir.start();
+  expect(ready(heir)).toEqual(['1']);
+  await heir.load('m');
+  expect(ready(heir)).toEqual(['2']);
   const all = '{"version_policy": {"all": {}}, "backend": "onnxruntime", "instance_group": []}';
   await service.load('m', all);
   expect(ready()).toEqual(['1', '2']);

@@ -67,6 +67,7 @@ export const SERVED_MODEL = z
     version: TEXT,
     sloNs: POSITIVE.nullable(),
     digest: TEXT.optional(),
+    config: TEXT.optional(),
     isProvisional: z.boolean().optional(),
     labels: listOf(listOf(TEXT).nullable()).nullable().optional(),
   })
