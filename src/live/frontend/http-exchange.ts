@@ -39,11 +39,17 @@ export class HttpSite extends Site {
   }
 }
 
+/** Looks at a connection, within its idle time, after which it is closed if nothing has come. */
+export const MOST_IDLE_LOOKS = 10;
+
 /** A connection, with what is under way on it. */
 export class HttpConnection {
   private readonly exchanges = new Set<HttpExchange>();
   /** Bytes that are no request came: said when all before was answered. */
   private problem: ApiError | null = null;
+  private idleLooks = 0;
+  /** That had come at the last look. */
+  private seenBytes = 0;
   /** True if its client has been sent elsewhere before, and came back: it stays until the server closes. */
   private readonly isBack: boolean;
 
@@ -67,6 +73,15 @@ export class HttpConnection {
 
   get address(): string {
     return this.socket.remoteAddress ?? 'unknown';
+  }
+
+  /** Call at regular intervals. Hangs up on a client that has left it idle at too many in a row. */
+  look(): void {
+    const { bytesRead } = this.socket;
+    const isIdle = this.exchanges.size === 0 && bytesRead === this.seenBytes;
+    this.seenBytes = bytesRead;
+    this.idleLooks = isIdle ? this.idleLooks + 1 : 0;
+    if (this.idleLooks >= MOST_IDLE_LOOKS) this.socket.destroy();
   }
 
   /** Hangs up on a client that has not said a word. */
@@ -290,6 +305,7 @@ export class HttpExchange {
       );
       this.request.socket.destroy();
     });
+    response.once('close', () => this.request.socket.setTimeout(0));
   }
 
   /** Drops the rest of the body for a while: a connection that is closed before that is reset, and its client sees no answer. */

@@ -23,6 +23,7 @@ import {
   HttpExchange,
   HttpSite,
   hangUp,
+  MOST_IDLE_LOOKS,
   NO_PROXY,
   type ParserError,
   parserProblem,
@@ -88,6 +89,9 @@ export async function openHttpFrontend(
     connection.end(problem);
   });
   const port = await listen(server, settings, ' for HTTP');
+  const looks = setInterval(() => {
+    for (const connection of connections.values()) connection.look();
+  }, settings.idleTimeoutMs / MOST_IDLE_LOOKS).unref();
   return { port, close: (graceful) => close(graceful), renew: (tls) => renewTls(server, tls) };
 
   async function close(graceful: boolean): Promise<void> {
@@ -100,17 +104,19 @@ export async function openHttpFrontend(
     if (!graceful) server.closeAllConnections();
     await closed;
     clearTimeout(giveUp);
+    clearInterval(looks);
     await site.codec.close();
   }
 }
 
 function newServer({ tls, ...settings }: FrontendSettings): Server {
-  const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, handshakeTimeoutMs } = settings;
+  const { headersTimeoutMs, requestTimeoutMs, handshakeTimeoutMs } = settings;
   const options = {
     maxHeaderSize: MOST_HEADER_BYTES,
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: idleTimeoutMs,
+    // Two timers for each request; `HttpConnection.look` takes none.
+    keepAliveTimeout: 0,
     connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 10),
     // Looked at with the rest of a request, to be refused with words.
     requireHostHeader: false,

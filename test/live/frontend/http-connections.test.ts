@@ -120,6 +120,21 @@ describe('clients that misbehave', () => {
     await expect.poll(async () => (await http.get('/v2/health/live')).status).toBe(200);
   });
 
+  it('are let go when they leave a connection idle, not while they wait', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { port } = await openHttp(service, { idleTimeoutMs: 200 });
+    const waiting = await connected(port);
+    waiting.write(`${head(`content-length: ${BODY.length}`)}${BODY}`);
+    const idle = await connected(port);
+    idle.resume().write('GET /v2/health/live HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(idle, 'close');
+    service.requests[0].done(echo(service.requests[0]));
+    const [answer] = await once(waiting, 'data');
+    expect(`${answer}`).toMatch(/^HTTP\/1\.1 200 /);
+    await once(waiting, 'close');
+  });
+
   it('may leave in the middle of a body', async () => {
     const service = new FakeService([MLP]);
     const { port, http } = await openHttp(service);
