@@ -3,69 +3,14 @@ import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type Zl
 import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
 import { usableCores } from '../../base/limits/usable.js';
-import { KIB, MIB } from '../../base/units.js';
+import { MIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
 import { passOnWarnings } from '../warnings.js';
 import { ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Answer, AnswerOutput } from './call.js';
 import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
 import { bytesOfJson, jsonOfBytes, ownBuffers, parseObject } from './json.js';
-import {
-  CODEC_IDLE_MS,
-  CODEC_TIMEOUT_MS,
-  LEAST_CHUNK_BYTES,
-  type Limits,
-  MOST_CODEC_QUEUE,
-  MOST_TINY_CHUNKS,
-} from './limits.js';
-
-/** Smaller bodies stay where they came, perhaps next to others. */
-const LEAST_OWN_BYTES = 16 * KIB;
-/** The first buffer. The next one is for the whole body: pages that are not touched are free. */
-const FIRST_BYTES = 128 * KIB;
-const EMPTY = Buffer.alloc(0);
-
-/** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
-export class BodyBuffer {
-  bytes = 0;
-  private pieces = 0;
-  private whole: Buffer = EMPTY;
-
-  constructor(
-    private readonly limitBytes: number,
-    /** Announced length, bytes; −1: none. */
-    private readonly announcedBytes: number,
-  ) {}
-
-  /** Takes the next piece. Throws an `ApiError`. */
-  add(piece: Buffer): void {
-    const bytes = this.bytes + piece.length;
-    if (bytes > this.limitBytes) throw tooLarge(this.limitBytes);
-    if (++this.pieces > MOST_TINY_CHUNKS && bytes < this.pieces * LEAST_CHUNK_BYTES)
-      throw new ApiError(
-        'invalid',
-        `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
-      );
-    if (this.pieces === 1 && bytes < LEAST_OWN_BYTES) this.whole = piece;
-    else {
-      if (bytes > this.whole.length) this.grow(bytes);
-      piece.copy(this.whole, this.bytes);
-    }
-    this.bytes = bytes;
-  }
-
-  /** The body, in a buffer of its own if it is large, so that it can move between threads. */
-  finish(): Buffer {
-    return this.whole.subarray(0, this.bytes);
-  }
-
-  private grow(leastBytes: number): void {
-    const most = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
-    const grown = Buffer.allocUnsafeSlow(leastBytes > FIRST_BYTES ? most : Math.min(FIRST_BYTES, most));
-    this.whole.copy(grown, 0, 0, this.bytes);
-    this.whole = grown;
-  }
-}
+import { CODEC_IDLE_MS, CODEC_TIMEOUT_MS, type Limits, MOST_CODEC_QUEUE } from './limits.js';
 
 export function tooLarge(limitBytes: number): ApiError {
   return new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes`);

@@ -4,8 +4,16 @@ import { DRAINING, type InferenceService } from '../service.js';
 import { API_ERRORS, ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
-import { BodyBuffer, Codec, type Compression, tooLarge } from './http-body.js';
-import { type Account, type Held, MOST_HEADER_BYTES, MOST_LINGER_MS, MOST_PIPELINED } from './limits.js';
+import { Codec, type Compression, tooLarge } from './http-body.js';
+import {
+  type Account,
+  type Held,
+  LEAST_CHUNK_BYTES,
+  MOST_HEADER_BYTES,
+  MOST_LINGER_MS,
+  MOST_PIPELINED,
+  MOST_TINY_CHUNKS,
+} from './limits.js';
 import { Origins, Site, traceOf } from './site.js';
 
 const JSON_TYPE = 'application/json';
@@ -13,6 +21,8 @@ const JSON_TYPE = 'application/json';
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
 /** Answers that become one text with a character per byte, which Node writes together with the headers. */
 const COPIED_BYTES = 16 * 1024;
+/** Larger bodies get a buffer of their own, so that they can move between threads. */
+const LEAST_OWN_BYTES = 16 * 1024;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
 /** Errors that are likely to be gone a second later. */
@@ -193,17 +203,29 @@ export class HttpExchange {
     // What is announced as too large is turned away before any of it was read.
     if (announcedBytes > limitBytes) throw tooLarge(limitBytes);
     if (this.asksFirst) this.response.writeContinue();
-    const body = new BodyBuffer(limitBytes, announcedBytes);
-    const receive = (chunk: Buffer) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    const receive = (piece: Buffer) => {
+      bytes += piece.length;
+      pieces.push(piece);
       try {
-        this.hold(body.bytes + chunk.length);
-        body.add(chunk);
+        if (bytes > limitBytes) throw tooLarge(limitBytes);
+        if (pieces.length > MOST_TINY_CHUNKS && bytes < pieces.length * LEAST_CHUNK_BYTES)
+          throw new ApiError(
+            'invalid',
+            `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
+          );
+        this.hold(bytes);
       } catch (error) {
+        pieces.length = 0;
         request.off('data', receive).off('end', finish).pause();
         this.refuse(asApiError(error));
       }
     };
-    const finish = () => this.attempt(() => use(body.finish()));
+    const finish = () => {
+      const isSmall = pieces.length === 1 && bytes < LEAST_OWN_BYTES;
+      this.attempt(() => use(isSmall ? pieces[0] : Buffer.concat(pieces, bytes)));
+    };
     request.on('data', receive).on('end', finish);
   }
 
