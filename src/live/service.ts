@@ -75,7 +75,7 @@ export interface InferenceService {
 export interface WatchedService extends InferenceService {
   /**
    * Calls `changed` after each replacement of `state`; it may return a promise that resolves once it has
-   * told others. Returns a function that stops it.
+   * notified others. Returns a function that stops it.
    */
   watch(changed: () => unknown): () => void;
 }

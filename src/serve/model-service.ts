@@ -76,7 +76,7 @@ export class ModelService implements WatchedService {
   /** Runs until watchers may hear of a change again; null: they may. */
   private telling: Timer | null = null;
   /** Resolves when all watchers know of the last change. */
-  private told: Promise<unknown> = Promise.resolve();
+  private notified: Promise<unknown> = Promise.resolve();
   /** That of its handles, once there is a cluster: before, no model takes requests. */
   infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
@@ -765,7 +765,7 @@ export class ModelService implements WatchedService {
   private tell(): void {
     const beganNs = this.time.monotonicNs();
     this.there.statistics.listed(this.state.entries);
-    this.told = Promise.all([...this.watchers].map((changed) => changed()));
+    this.notified = Promise.all([...this.watchers].map((changed) => changed()));
     const pauseMs = (4 * (this.time.monotonicNs() - beganNs)) / NS_PER_MS;
     if (pauseMs < SHORTEST_PAUSE_MS) return;
     const { known } = this;
@@ -784,7 +784,7 @@ export class ModelService implements WatchedService {
       this.telling = null;
       this.tell();
     }
-    await this.told;
+    await this.notified;
   }
 
   private build(): ServiceState {

@@ -690,7 +690,7 @@ describe('model control', () => {
   });
 });
 
-it('has told everybody of a change before a start, a load or an unload is over', async () => {
+it('has notified everybody of a change before a start, a load or an unload is over', async () => {
   const dir = tempDir();
   put(dir, 'a', 1, 2);
   const { service } = open(dir, { control: 'explicit', isStrict: false });

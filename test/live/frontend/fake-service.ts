@@ -26,7 +26,7 @@ export class FakeService implements WatchedService {
   private readonly served: ServedState;
   private readonly unloaded = new Set<string>();
   /** Resolves when all watchers know of the last change. */
-  told: Promise<unknown> = Promise.resolve();
+  notified: Promise<unknown> = Promise.resolve();
   private readonly watchers = new Set<() => unknown>();
 
   constructor(readonly models: readonly ServedModel[]) {
@@ -101,7 +101,7 @@ export class FakeService implements WatchedService {
   }
 
   private changed(): void {
-    this.told = Promise.all([...this.watchers].map((changed) => changed()));
+    this.notified = Promise.all([...this.watchers].map((changed) => changed()));
   }
 }
 

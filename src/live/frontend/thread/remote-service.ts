@@ -74,7 +74,7 @@ type ToService =
   /** The client of a request has gone. */
   | { readonly kind: 'cancel'; readonly id: number }
   /** The state of the service is known. */
-  | { readonly kind: 'told' }
+  | { readonly kind: 'notified' }
   | ServiceCall;
 
 interface ServiceCall {
@@ -145,7 +145,7 @@ export class RemoteService implements InferenceService, RequestKeeper {
       if (message.kind === 'answers') for (const answer of message.items) this.answer(answer);
       else if (message.kind === 'state') {
         this.lastState = message.state;
-        this.post({ kind: 'told' });
+        this.post({ kind: 'notified' });
       } else if (message.kind === 'called') this.called(message);
       else others(message);
     });
@@ -286,7 +286,7 @@ export class ThreadRequests {
   /** True once its thread has ended, or hangs: answers are dropped. */
   private isOver = false;
   /** By state on its way to the thread, in order: called when it is there. */
-  private readonly untold: (() => void)[] = [];
+  private readonly unconfirmed: (() => void)[] = [];
   private readonly outbox = new Outbox<PackedAnswer>();
   private isDue = false;
   private spent: Uint8Array[] = [];
@@ -304,7 +304,7 @@ export class ThreadRequests {
       if (message.kind === 'requests') for (const request of message.items) this.offer(request);
       else if (message.kind === 'cancel') this.cancel(message.id);
       else if (message.kind === 'call') void this.call(message);
-      else if (message.kind === 'told') this.untold.shift()?.();
+      else if (message.kind === 'notified') this.unconfirmed.shift()?.();
       else others(message);
     });
   }
@@ -313,13 +313,13 @@ export class ThreadRequests {
   tell(): Promise<void> {
     if (this.isOver) return Promise.resolve();
     this.post({ kind: 'state', state: this.service.state });
-    return new Promise((resolve) => this.untold.push(resolve));
+    return new Promise((resolve) => this.unconfirmed.push(resolve));
   }
 
   /** Uses the thread no more. */
   end(): void {
     this.isOver = true;
-    for (const resolve of this.untold) resolve();
+    for (const resolve of this.unconfirmed) resolve();
   }
 
   /** Posts a message. One that cannot be sent ends the thread, not the process. */

@@ -134,10 +134,10 @@ describe('a frontend in a thread of its own', () => {
     const ready = async () => (await http.get('/v2/health/ready')).status;
     expect(await ready()).toBe(200);
     service.notReady = 'draining';
-    await service.told;
+    await service.notified;
     expect(await ready()).toBe(503);
     service.notReady = null;
-    await service.told;
+    await service.notified;
     expect(await ready()).toBe(200);
   });
 
