@@ -228,11 +228,11 @@ export class Controller {
 
   /**
    * Adds a pipeline, the `index`th, or replaces it: the requests of its predecessor go on as they began. Its models are
-   * those in these slots now; with one of them it retires.
+   * those in these slots now; with one of them it retires. Returns the number of its first step in `RequestTable.step`.
    */
-  putPipeline(index: number, spec: PipelineSpec): void {
+  putPipeline(index: number, spec: PipelineSpec): number {
     this.pipelines ??= this.openPipelines([]);
-    this.pipelines.put(index, spec);
+    return this.pipelines.put(index, spec);
   }
 
   /** True if no model ever has this number, but a pipeline may. */

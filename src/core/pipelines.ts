@@ -162,8 +162,8 @@ export class Pipelines {
     for (const [index, spec] of specs.entries()) this.put(index, spec);
   }
 
-  /** Puts a pipeline in the place of its predecessor, whose requests go on as they began. */
-  put(index: number, spec: PipelineSpec): void {
+  /** Puts a pipeline in the place of its predecessor, whose requests go on as they began. Returns `firstStep`. */
+  put(index: number, spec: PipelineSpec): number {
     const { steps } = spec;
     const next = steps.map((_, s) => steps.flatMap(({ after }, t) => (after.includes(s) ? t : [])));
     const before = this.pipelines[index];
@@ -172,6 +172,7 @@ export class Pipelines {
     while (this.recent.length < this.steps) this.recent.push({ count: 0, atNs: 0 });
     const tenancies = steps.map((step) => variantsOf(step).map(({ model }) => this.host.tenancy(model)));
     this.pipelines[index] = { ...spec, workNs: 0, sloNs: 0, firstStep, next, tenancies };
+    return firstStep;
   }
 
   nameOf(index: number): string | undefined {

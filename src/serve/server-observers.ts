@@ -140,6 +140,7 @@ function metricsObserver(
       stepped: (_nowNs, tookNs) => metrics.stepped(tookNs),
       ran: (action, result) => metrics.ran(action, result),
       modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
+      stepCame: (step, name) => metrics.stepCame(step, name),
       standsBy: (isIt) => metrics.setStandby(isIt),
       worker: (worker, up) => metrics.setWorkerUp(worker, up),
       workerLeft: (worker) => metrics.forgetWorker(worker),

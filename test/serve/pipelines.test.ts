@@ -126,6 +126,25 @@ it('answers as its models do one after the other, whatever their number of rows,
     outputs: [{ shape: [2, 1] }, { shape: [-1, 1] }, { shape: [-1, 1] }],
   });
   const { bytes } = await running.metrics.get('/metrics');
+  const rows = all.reduce((sum, places) => sum + new Set(places).size, 0);
+  for (const [name, count] of Object.entries({
+    pictures: 24,
+    'pictures.detect': 24,
+    'pictures.classify': rows,
+  }))
+    expect(bytes.toString()).toContain(
+      `escapement_request_latency_seconds_count{model="${name}",outcome="ok"} ${count}\n`,
+    );
+  const { json: read } = await running.http.get('/v2/models/pictures/stats');
+  const ran = { count: 24, ns: expect.toSatisfy((ns: number) => ns > 0) };
+  expect(read).toMatchObject({
+    model_stats: [
+      {
+        ...{ inference_count: 24, execution_count: 24 },
+        inference_stats: { success: ran, queue: ran, compute_infer: ran },
+      },
+    ],
+  });
   expect(/escapement_requests_total\{outcome="ok"\} (\d+)/.exec(bytes.toString())?.[1]).toBe('32');
   await running.server.close(0);
   await expectReplay(running.journal, 32);

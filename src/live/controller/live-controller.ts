@@ -150,11 +150,14 @@ export class LiveController implements SchedulingService, RequestKeeper {
   putPipeline(index: number, pipeline: ServedPipeline): number {
     if (index >= MOST_PIPELINES) throw new Error(`a server has at most ${MOST_PIPELINES} pipelines`);
     const number = this.core.firstPipeline + index;
-    this.core.putPipeline(index, pipeline.spec);
+    const first = this.core.putPipeline(index, pipeline.spec);
     this.options.journal?.putPipeline(index, pipeline.spec);
     this.pipelines ??= new PipelineRequests(this.answers, this);
     this.pipelines.put(index, pipeline);
     this.models.announce(number, pipeline.model);
+    const { name, steps } = pipeline.spec;
+    for (const [s, { id }] of steps.entries())
+      this.options.events.stepCame(first + s, `${name}.${id}`, number);
     return number;
   }
 

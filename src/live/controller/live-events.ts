@@ -18,6 +18,8 @@ export interface LiveEvents {
   /** A model was added at an index; a model left. */
   modelCame(index: number, model: ServedModel): void;
   modelGone(index: number): void;
+  /** A step has a number in the core's request table; `pipeline`: the index of its pipeline. */
+  stepCame(step: number, name: string, pipeline: number): void;
   /** A request with a trace arrived; `id` is its number in the core's request table. */
   traced(id: number, traceparent: string): void;
   /** The core has processed events and decided: it began at `nowNs` and took `tookNs`. */
@@ -31,7 +33,7 @@ export interface LiveEvents {
 /** All of them; the compiler asks for those that are missing. */
 const EVENTS = Object.keys({
   ...{ wokeLate: 0, gpuDown: 0, gpuUp: 0, worker: 0, workerLeft: 0, standsBy: 0, deviceError: 0 },
-  ...{ modelCame: 0, modelGone: 0, traced: 0, stepped: 0, sent: 0, ran: 0 },
+  ...{ modelCame: 0, modelGone: 0, stepCame: 0, traced: 0, stepped: 0, sent: 0, ran: 0 },
 } satisfies Record<keyof LiveEvents, 0>) as (keyof LiveEvents)[];
 
 /** Notifies each of `parts` of the events it has a method for, in the order given. */

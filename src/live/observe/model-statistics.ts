@@ -13,6 +13,8 @@ import type { ModelStatistics, ServiceState } from '../service.js';
 export class StatisticsCollector implements RunObserver {
   /** By index: counts of the scheduler's current model, or its last one. */
   private readonly models: ReturnType<typeof newCounts>[] = [];
+  /** By number of a step in the core's request table: the index of its pipeline. */
+  private readonly pipelineOf: number[] = [];
   /** By name and version, of all models ever served. */
   private readonly counts = new Map<string, ReturnType<typeof newCounts>>();
 
@@ -31,6 +33,10 @@ export class StatisticsCollector implements RunObserver {
     this.models[index] = counts;
   }
 
+  stepCame(step: number, _name: string, pipeline: number): void {
+    this.pipelineOf[step] = pipeline;
+  }
+
   answered(
     requests: RequestTable,
     slot: number,
@@ -44,9 +50,20 @@ export class StatisticsCollector implements RunObserver {
     const arrivalNs = requests.arrivalNs[slot];
     const succeeded = outcome === OUTCOME_OK || outcome === OUTCOME_LATE;
     add(succeeded ? counts.success : counts.fail, 1, Math.max(0, nowNs - arrivalNs));
-    // The models of a pipeline run for it.
-    if (succeeded && action === null) this.ranOnce(counts);
-    else if (succeeded && action !== null) add(counts.queue, 1, Math.max(0, action.beginNs - arrivalNs));
+    if (!succeeded) return;
+    if (action === null) {
+      // The models of a pipeline run for it, and have added their times.
+      this.ranOnce(counts);
+      for (const duration of [counts.queue, counts.computeInput, counts.computeInfer, counts.computeOutput])
+        add(duration, 1, 0);
+      return;
+    }
+    const queueNs = Math.max(0, action.beginNs - arrivalNs);
+    add(counts.queue, 1, queueNs);
+    const pipeline = this.models[this.pipelineOf[requests.step[slot]]];
+    if (pipeline === undefined) return;
+    add(pipeline.queue, 0, queueNs);
+    add(pipeline.computeInfer, 0, action.endNs - action.beginNs);
   }
 
   completed(): void {}

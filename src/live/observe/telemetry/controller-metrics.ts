@@ -49,6 +49,8 @@ export class ControllerMetrics implements RunObserver {
   /** By index of the scheduler: name of its model, and its label from its first request on; 0: none yet. */
   private readonly nameOf: string[] = [];
   private readonly numberOf: number[] = [];
+  /** By number of a step in the core's request table: its name. */
+  private readonly stepNames: string[] = [];
   private readonly latency: Count;
   private readonly queueTime: Count;
   private readonly stageTime: Count;
@@ -137,6 +139,10 @@ export class ControllerMetrics implements RunObserver {
     this.numberOf[index] = 0;
   }
 
+  stepCame(step: number, name: string): void {
+    this.stepNames[step] = name;
+  }
+
   answered(
     requests: RequestTable,
     slot: number,
@@ -148,13 +154,15 @@ export class ControllerMetrics implements RunObserver {
     const arrivalNs = requests.arrivalNs[slot];
     const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
     const label = this.labelOf(requests.model[slot]);
-    const index = label * OUTCOMES + outcome;
+    const step = requests.step[slot];
     const queueS = Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S;
-    this.latency(index, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
-    this.queueTime(index, queueS);
+    for (const each of step > 0 ? [label, this.labels.numberOf(this.stepNames[step])] : [label]) {
+      this.latency(each * OUTCOMES + outcome, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
+      this.queueTime(each * OUTCOMES + outcome, queueS);
+    }
     if (ran) this.stageTime(label * STAGES.length, queueS);
     // Those of a step are part of a pipeline's.
-    if (requests.step[slot] > 0) return;
+    if (step > 0) return;
     if (outcome === OUTCOME_OK) this.goodput(0);
     this.ended(requests, slot, outcome);
     if (outcome === OUTCOME_REJECTED)
