@@ -29,6 +29,12 @@ export const SHUTTING_DOWN = 'the server is shutting down';
 /** Error of a request whose worker was lost when there was no time left to retry it elsewhere. */
 export const WORKER_LOST = 'the worker that was to run it was lost; send it again';
 
+/** "waited 28.653 ms in the queue": time for which a request was not executed. */
+export function waitedText({ passedNs = 0, waitedFor = '' }: InferenceAnswer): string {
+  const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
+  return `waited ${(passedNs / NS_PER_MS).toFixed(3)} ms ${what}`;
+}
+
 /** Error of a request whose tenant exceeds its rate; `waitNs`: time until it may send another. */
 export function overRateText({ name, rateRps, burst }: Omit<Tenant, 'share'>, waitNs: number): string {
   const limit = `the tenant ${name} is over its rate of ${rateRps}/s with bursts of ${burst}`;

@@ -32,7 +32,11 @@ const NO_TIME_FOR_REST = 'there was no time for the rest of the pipeline';
 const NO_OUTPUTS = { outputs: [] };
 
 /** End of a pipeline's request: its outputs, or its error. */
-export type PipelineEnd = Pick<InferenceAnswer, 'outputs' | 'shapes' | 'batchSize' | 'error' | 'isOfInputs'>;
+export interface PipelineEnd
+  extends Pick<InferenceAnswer, 'outputs' | 'shapes' | 'batchSize' | 'error' | 'isOfInputs'> {
+  /** The step that ended last; '': none has. */
+  readonly last: string;
+}
 
 /** Unanswered requests, and the answers of the current step of the core. */
 export class Answers {
@@ -92,12 +96,15 @@ export class Answers {
   }
 
   /** Wraps an observer so that it sees the answers that requests actually got. `failed`: gets the reason if a request fails. */
-  seenBy(observer: RunObserver, failed: (slot: number, error: string) => void): RunObserver {
+  seenBy(
+    observer: RunObserver,
+    failed: (slot: number, answerOf: () => InferenceAnswer) => void,
+  ): RunObserver {
     return {
       decided: (...all) => observer.decided?.(...all),
       answered: (requests, slot, outcome, nowNs, copies, action) => {
-        if (outcome === OUTCOME_ERROR)
-          failed(slot, this.answerOf(requests, slot, outcome, nowNs, action, 0).error);
+        if (outcome === OUTCOME_ERROR || outcome === OUTCOME_TIMEOUT)
+          failed(slot, () => this.answerOf(requests, slot, outcome, nowNs, action, 0));
         observer.answered(requests, slot, this.given.get(slot) ?? outcome, nowNs, copies, action);
       },
       cancelled: (...all) => observer.cancelled?.(...all),
@@ -129,9 +136,9 @@ export class Answers {
     const isServed = end !== undefined && outcome <= OUTCOME_LATE;
     const answer = isServed
       ? { outcome, predictedNs: 0, ...end }
-      : this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0);
-    const isError = end !== undefined && outcome === OUTCOME_ERROR;
-    this.ready.push({ request, answer: isError ? { ...answer, ...end } : answer });
+      : this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0, end?.last);
+    const isFailed = !isServed && end !== undefined && end.error !== '';
+    this.ready.push({ request, answer: isFailed ? { ...answer, ...end } : answer });
   }
 
   /** Answers a waiting request of which the core learns nothing. */
@@ -172,6 +179,7 @@ export class Answers {
     nowNs: number,
     action: Action | null,
     asleepNs: number,
+    lastStep = '',
   ): InferenceAnswer {
     if (outcome === OUTCOME_CANCELLED) return notExecuted(outcome, '');
     const result = action === null ? undefined : this.results.get(action.id);
@@ -183,12 +191,14 @@ export class Answers {
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       const limit = requests.limit[slot];
       const tenant = requests.tenant[slot];
-      if (limit === LIMIT_PIPELINE) return notExecuted(outcome, NO_TIME_FOR_REST);
+      const passedNs = nowNs - requests.arrivalNs[slot];
+      const after = lastStep === '' ? '' : ` after step ${lastStep}`;
+      if (limit === LIMIT_PIPELINE)
+        return notExecuted(outcome, `${NO_TIME_FOR_REST}: ${ms(passedNs)} had passed${after}`);
       if (limit !== LIMIT_NONE)
         return overLimit(limit, this.tenants[tenant], requests.predictedNs[slot], this.parts[tenant]);
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
-        const passedNs = nowNs - requests.arrivalNs[slot];
         const predictedNs = requests.predictedNs[slot];
         const waitedFor = this.waits.of(requests, slot, asleepNs, nowNs);
         return { ...notExecuted(outcome, ''), predictedNs, passedNs, waitedFor };

@@ -68,7 +68,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       ...(options.classes === undefined ? {} : { classes: options.classes }),
       ...(options.tenants === undefined ? {} : { tenants: options.tenants }),
       missedWindow,
-      observer: this.answers.seenBy(options.observer, (slot, error) => this.pipelines?.failed(slot, error)),
+      observer: this.answers.seenBy(options.observer, (...failed) => this.pipelines?.failed(...failed)),
       port: {
         send: (action) => {
           this.outstanding.add(action);

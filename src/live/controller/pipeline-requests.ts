@@ -1,10 +1,16 @@
 import { type Action, INFER, STATUS_OK } from '../../core/action.js';
 import { MOST_FAN_OUT } from '../../core/pipelines.js';
-import { OUTCOME_ERROR, OUTCOME_LATE, type Outcome, type RequestTable } from '../../core/request.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  type RequestTable,
+} from '../../core/request.js';
 import type { ResultMessage } from '../messages.js';
 import { fitsShape, hasFreeSizes, type Shape } from '../model.js';
 import type { ServedPipeline, TensorSource } from '../pipeline.js';
-import type { InferenceAnswer, InferenceRequest } from '../service.js';
+import { type InferenceAnswer, type InferenceRequest, WORKER_LOST, waitedText } from '../service.js';
 import { type Answers, notExecuted, type PipelineEnd, scatter } from './answers.js';
 
 /** A tensor on its way through a pipeline. Its bytes may be a view. */
@@ -25,6 +31,8 @@ interface Flow {
   /** Slots of requests of steps without a result. */
   readonly slots: Set<number>;
   batchSize: number;
+  /** The step that ended last; '': none has. */
+  last: string;
   /** Why one of its requests failed; '' if none has. `isOfInputs`: by what the client sent. */
   error: string;
   isOfInputs: boolean;
@@ -83,7 +91,7 @@ export class PipelineRequests {
     const pipeline = this.pipelines[index];
     const open = pipeline.steps.map(() => 0);
     const yields = pipeline.steps.map(() => []);
-    const nothing = { batchSize: 0, error: '', isOfInputs: false };
+    const nothing = { batchSize: 0, last: '', error: '', isOfInputs: false };
     this.flows[slot] = { slot, request, pipeline, open, yields, slots: new Set(), ...nothing };
   }
 
@@ -111,7 +119,10 @@ export class PipelineRequests {
             },
             inputs: tensors.map(({ bytes }) => bytes),
             shapes: hasFreeSizes(signature) ? tensors.map(({ shape }) => shape) : undefined,
-            done: (answer) => this.answers.answerAtOnce(slot, request, answer),
+            done: (answer) => {
+              const error = waited(pipeline.spec.steps[step].id, answer) || answer.error;
+              this.answers.answerAtOnce(slot, request, { ...answer, error });
+            },
           }
         : null,
     );
@@ -138,11 +149,15 @@ export class PipelineRequests {
     }
   }
 
-  /** Call when the core fails the request in `slot`. */
-  failed(slot: number, error: string): void {
+  /** Call when the core fails the request in `slot`, with its answer if it were that of a client. */
+  failed(slot: number, answerOf: () => InferenceAnswer): void {
     const known = this.steps[slot];
-    if (known !== undefined)
-      known.flow.error = `step ${known.flow.pipeline.spec.steps[known.step].id}: ${error}`;
+    if (known === undefined) return;
+    const { flow, step } = known;
+    const answer = answerOf();
+    const { error } = answer;
+    const { id } = flow.pipeline.spec.steps[step];
+    flow.error = error === WORKER_LOST ? error : waited(id, answer) || `step ${id}: ${error}`;
   }
 
   /** Call when the core has answered the request in `slot`. Returns undefined unless it is that of a pipeline. */
@@ -151,19 +166,20 @@ export class PipelineRequests {
     if (flow === undefined) return undefined;
     this.flows[slot] = undefined;
     for (const own of flow.slots) this.leave(own);
-    const { batchSize, error, isOfInputs, pipeline } = flow;
-    if (outcome > OUTCOME_LATE) return { outputs: [], batchSize: 0, error, isOfInputs };
+    const { batchSize, error, isOfInputs, last, pipeline } = flow;
+    if (outcome > OUTCOME_LATE) return { outputs: [], batchSize: 0, error, isOfInputs, last };
     const tensors = pipeline.outputs.map((source) => whole(flow, source));
     return {
       outputs: tensors.map(({ bytes }) => bytes),
       shapes: hasFreeSizes(pipeline.model.signature) ? tensors.map(({ shape }) => shape) : undefined,
-      ...{ batchSize, error: '' },
+      ...{ batchSize, error: '', last },
     };
   }
 
   /** Checks the outputs of a step whose last request, in `slot`, has ended, and counts the rows that it deals out. */
   private stepEnded(flow: Flow, step: number, slot: number): void {
     const { steps, spec } = flow.pipeline;
+    flow.last = spec.steps[step].id;
     const { isMany, readers, signature } = steps[step];
     const yields = flow.yields[step];
     const uneven = signature.outputs.findIndex((_, o) =>
@@ -206,6 +222,11 @@ export class PipelineRequests {
     this.steps[slot] = undefined;
     this.answers.waiting[slot] = null;
   }
+}
+
+/** Error of a pipeline's request whose step was not executed in time; '': the step has an error of its own. */
+function waited(id: string, answer: InferenceAnswer): string {
+  return answer.outcome === OUTCOME_TIMEOUT && answer.error === '' ? `step ${id} ${waitedText(answer)}` : '';
 }
 
 /** Tensors with the shapes that they have, or those of their signatures. */

@@ -24,6 +24,7 @@ import {
   SHUTTING_DOWN,
   STANDS_BY,
   WORKER_LOST,
+  waitedText,
 } from '../service.js';
 import { bytesOfTexts } from '../texts.js';
 import { ApiError, cancelled, serverNotReady, shown } from './api-error.js';
@@ -181,10 +182,8 @@ function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: 
 
 /** Not executed while there was time. */
 function givenUp(sloNs: number, answer: InferenceAnswer): ApiError {
-  const { error, predictedNs, passedNs = 0, waitedFor = '' } = answer;
-  const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
-  const waited = `it waited ${ms(passedNs)} ${what}`;
-  const why = error === '' ? waited : error;
+  const { error, predictedNs } = answer;
+  const why = error === '' ? `it ${waitedText(answer)}` : error;
   const hasPrediction = predictedNs > 0 && predictedNs < Number.POSITIVE_INFINITY;
   const predictedMs = hasPrediction ? predictedNs / NS_PER_MS : null;
   return new ApiError('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);

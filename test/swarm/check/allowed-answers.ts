@@ -131,7 +131,7 @@ const REASONS: readonly Reason[] = [
       answer.outcome === 'rejected' && (scenario.cluster.tenants?.length ?? 0) > 1,
   },
   {
-    text: /^there was no time for the rest of the pipeline$/,
+    text: /^(?:there was no time for the rest of the pipeline: \S+ ms had passed(?: after step \S+)?|step \S+ waited .*)$/,
     isAllowed: ({ scenario, request, answer }) =>
       answer.outcome === 'timeout' && isPipeline(scenario.cluster, request.model),
   },
