@@ -3,16 +3,7 @@ import { expect, it } from 'vitest';
 import { openSession } from '../../src/live/ort/open-session.js';
 import { CPU } from '../live/models/fixtures.js';
 import { encodeGraph, longs, node } from '../live/models/small-graph.js';
-import {
-  body,
-  expectReplay,
-  fileModels,
-  type Running,
-  serve,
-  simulated,
-  smallModels,
-  until,
-} from './fixtures.js';
+import { expectReplay, fileModels, type Running, serve, until } from './fixtures.js';
 
 /** More than a step may have requests. */
 const SIZE = 260;
@@ -209,17 +200,4 @@ it('says in one line why a pipeline cannot be served, or a request of it fails',
   });
   expect((await infer(running, 'solo', 'x', 'INT64', [5], [1, 1])).status).toBe(200);
   await until(() => running.server.controller.core.requests.size === 0);
-});
-
-it('names the step that a request waited in, and for what', async () => {
-  const pipeline = 'pipelines={ name: chain, steps: [{ model: model0 }, { model: model1, after: model0 }] }';
-  const models = smallModels(2, 500);
-  const { http } = await serve({ devices: simulated(1, 500), models }, [pipeline]);
-  const { status, json } = await http.post('/v2/models/chain/infer', body(1, 1250));
-  expect([status, json.error]).toEqual([
-    504,
-    expect.stringMatching(
-      /^the SLO of 1250 ms could not be met: step model0 waited \S+ ms in all, \S+ ms for the LOAD of its model, which has not ended$/,
-    ),
-  ]);
 });

@@ -7,6 +7,7 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
 } from '../../../src/core/request.js';
+import { wirePipeline } from '../../../src/live/pipeline.js';
 import { POLICIES } from '../../../src/policies/registry.js';
 import { MS } from '../../sim/fixtures.js';
 import { compute, description, FakeWorker, gpu } from './fake-worker.js';
@@ -243,5 +244,31 @@ it('a request that is given up says how long it waited, for what, and what was e
       /^4\.000 ms until its model, which was asleep, had been read again, (.+) ms for the LOAD of its model, which has not ended$/;
     // The 10 ms before it was known are not the LOAD's.
     expect(Number(said.exec(waitedFor)?.[1])).toBeCloseTo(passedNs / MS - 10, 0);
+  });
+});
+
+it('the request of a pipeline names the step that was not executed in time', async () => {
+  const worker = new FakeWorker('w');
+  await withController({ workers: [worker], admission: 'predict' }, async (run) => {
+    const step = (id: string, modelName: string, after: number[]) => ({
+      ...{ id, modelName, modelNames: [modelName], version: null, inputs: {}, each: [], after },
+      ...{ isOne: true, least: 1, mean: 1, budget: 1 },
+    });
+    const names = ['0', '1'];
+    const chain = { name: 'chain', sloNs: null, split: 'equal', outputs: null } as const;
+    const steps = [step('a', '0', []), step('b', '1', [0])];
+    const find = (name: string) => ({
+      index: names.indexOf(name),
+      model: run.controller.modelAt(names.indexOf(name))!,
+    });
+    const pipeline = run.controller.putPipeline(0, wirePipeline({ ...chain, steps }, find));
+    worker.executing = false;
+    const asked = run.ask(pipeline, 80);
+    await run.pass(200);
+    const [{ outcome, error }] = asked.answers;
+    expect(outcome).toBe(OUTCOME_TIMEOUT);
+    expect(error).toMatch(
+      /^step a waited \S+ ms in all, \S+ ms for the LOAD of its model, which has not ended$/,
+    );
   });
 });
