@@ -166,11 +166,13 @@ describe('a run with pipelines', () => {
     expect(after(fits, change)).toContain(broken);
   });
 
-  /** Id of the pipeline's request of the first answer of the step with variants. */
-  function oneWithFace(): string {
+  /** Ids of the pipelines' requests of the first step requests with this value in a column. */
+  function parentsOf(column: string, value: string): string[] {
     const [head, ...lines] = readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n');
-    const [step, parent] = ['step_id', 'parent_id'].map((name) => head!.split('\t').indexOf(name));
-    return lines.map((line) => line.split('\t')).find((cells) => cells[step!] === '2')![parent!]!;
+    const [found, parent] = [column, 'parent_id'].map((name) => head!.split('\t').indexOf(name));
+    const isOne = (cells: readonly string[]) => cells[found!] === value && cells[parent!] !== '-1';
+    const rows = lines.map((line) => line.split('\t')).filter(isOne);
+    return rows.slice(0, 10).map((cells) => cells[parent!]!);
   }
 
   it('has a story of each request over its steps', async () => {
@@ -179,10 +181,22 @@ describe('a run with pipelines', () => {
     const { stdout } = await runCli(['explain', dir, '--request', String(request)]);
     expect(stdout).toMatch(/^request \d+ for pipeline crops\n/);
     expect(stdout).toMatch(/detect ended: request \d+, (ok|late)\n/);
-    const { stdout: faces } = await runCli(['explain', dir, '--request', oneWithFace(), '--json']);
+    const { stdout: faces } = await runCli([
+      'explain',
+      dir,
+      '--request',
+      parentsOf('step_id', '2')[0]!,
+      '--json',
+    ]);
     expect(JSON.parse(faces).steps.find(({ step }: { step: string }) => step === 'face').model).toMatch(
       /^(mobilenetv2_100|resnet50)$/,
     );
     expect(stdout).toMatch(/(crop|face|join) (did not begin, with|failed\n)/);
+    // Of requests withdrawn since another failed, the other is to blame.
+    for (const request of parentsOf('result', '8')) {
+      const { stdout: blame } = await runCli(['explain', dir, '--request', request]);
+      const [, blamed] = blame.match(/why\n {2}request (\d+) of \w+ failed/)!;
+      expect(blame).toContain(`ended: request ${blamed}, rejected\n`);
+    }
   });
 });

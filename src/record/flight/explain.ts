@@ -14,7 +14,7 @@ const ENDS: Readonly<Record<string, string>> = {
   late: 'answered',
   timeout: 'given up',
   rejected: 'refused',
-  cancelled: 'cancelled by its client',
+  cancelled: 'withdrawn',
 };
 
 /**

@@ -1,4 +1,4 @@
-import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../../core/request.js';
+import { OUTCOME_CANCELLED, OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../../core/request.js';
 import { toSeconds } from '../../text/numbers.js';
 import { CAUSE_MEANINGS, type Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
@@ -56,7 +56,10 @@ export function pipelineFlight(
       deadlineNs: row.arrivalNs + row.sloNs,
       answer: answerOf(row),
     }));
-  const failed = rows.find(({ step, outcome }) => step === own.step && outcome > OUTCOME_LATE);
+  // Once one has failed, the others are withdrawn.
+  const failed = rows.find(
+    ({ step, outcome }) => step === own.step && outcome > OUTCOME_LATE && outcome !== OUTCOME_CANCELLED,
+  );
   return {
     request,
     pipeline: names.model(own.model),
