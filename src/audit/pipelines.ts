@@ -1,4 +1,4 @@
-import { type Claim, ratio } from './claims.js';
+import { type Claim, exact, ratio } from './claims.js';
 import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
 import type { Figures, RunFacts } from './run-facts.js';
@@ -23,6 +23,8 @@ export class PipelineAudit {
   /** By step, and by pipeline: accuracies of answers in time. */
   private readonly ofSteps: readonly number[][];
   private readonly ofPipelines: readonly number[][];
+  /** By step: requests of its pipeline that failed there. */
+  private readonly failed: number[];
   private readonly flows = new Map<number, Flow>();
 
   private constructor(
@@ -36,6 +38,7 @@ export class PipelineAudit {
     this.steps = pipelines.flatMap(({ steps }) => steps);
     this.ofSteps = this.steps.map(() => []);
     this.ofPipelines = pipelines.map(() => []);
+    this.failed = this.steps.map(() => 0);
     let first = 0;
     this.after = pipelines.flatMap(({ steps }) => {
       const from = first;
@@ -74,7 +77,10 @@ export class PipelineAudit {
     return [
       ...claims('', summary, this.ofPipelines.flat()),
       ...pipeline.flatMap((each, i) => claims(`pipeline ${each.key}: `, each, this.ofPipelines[i]!)),
-      ...step.flatMap((each, i) => claims(`step ${each.key}: `, each, this.ofSteps[i]!)),
+      ...step.flatMap((each, i) => [
+        ...claims(`step ${each.key}: `, each, this.ofSteps[i]!),
+        exact(`step ${each.key}: failedHere`, each.failedHere ?? 0, this.failed[i]!),
+      ]),
     ];
   }
 
@@ -101,10 +107,22 @@ export class PipelineAudit {
     flow.endNs.set(step, nowNs);
   }
 
-  private ofPipeline({ id, model, nowNs, arrivalNs, executed, inTime, counted, line }: Answer): void {
+  private ofPipeline({
+    id,
+    step,
+    model,
+    nowNs,
+    arrivalNs,
+    executed,
+    cancelled,
+    inTime,
+    counted,
+    line,
+  }: Answer): void {
     const flow = this.flows.get(id);
     this.flows.delete(id);
     this.findings.check('pipeline');
+    if (!executed && counted && !cancelled && step >= 0) this.failed[step]!++;
     if (!executed) return;
     if (inTime && counted && flow !== undefined && flow.accuracies.size > 0)
       this.ofPipelines[model - this.models]!.push(

@@ -60,7 +60,7 @@ const runFacts = z.object({
       tenant: z.array(part).optional(),
       length: z.array(part).optional(),
       pipeline: z.array(part).optional(),
-      step: z.array(part).optional(),
+      step: z.array(part.extend({ failedHere: count.optional() })).optional(),
       model: z.array(part.extend({ id: count })),
     }),
     weightedOfferedRps: count.nullish(),

@@ -113,6 +113,9 @@ export class RunTally implements RunObserver {
   /** Kind of each GPU; 0 for all if kinds have no names. */
   private readonly kindOf: Uint8Array;
 
+  /** By pipeline step: requests of its pipeline that failed there. */
+  readonly failedHere: Float64Array;
+
   /** Values that the policy tunes. */
   private tuned: TunedTally | null = null;
 
@@ -145,6 +148,7 @@ export class RunTally implements RunObserver {
       pipelines,
       ...{ kinds: kinds.map(({ name }) => name), kindOf: this.kindOf },
     });
+    this.failedHere = new Float64Array(this.dimensions.step.parts.length);
     this.groups = new PartTally(sections.length);
     this.byModel = new PartTally(models.length, MODEL_BITS);
     this.others = (['class', 'tenant', 'length', 'pipeline', 'step', 'kind'] as const)
@@ -199,9 +203,11 @@ export class RunTally implements RunObserver {
   ): void {
     const arrivalNs = requests.arrivalNs[slot];
     const latencyNs = nowNs - arrivalNs;
-    const isStep = requests.step[slot] > 0;
+    const step = requests.step[slot];
+    const isStep = step > 0;
     if (!isStep) this.windows.answered(outcome, nowNs, latencyNs);
     const isCounted = arrivalNs >= this.warmupNs;
+    if (isCounted && step < 0) this.failedHere[-step - 1]++;
     const isCold = requests.arrivalCopies[slot] === 0;
     let cause = -1;
     if (isCounted && outcome !== OUTCOME_OK && this.causes !== null)

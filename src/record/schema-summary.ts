@@ -124,7 +124,13 @@ export const runPartsSchema = z.object({
     'By pipeline, from arrival to the end of the last step; absent: there are none.',
   ).exactOptional(),
   step: list(
-    partSchema,
+    partSchema.extend({
+      failedHere: count(
+        'Requests of the pipeline that failed at this step: at the first one if they were refused on arrival; absent in a running server.',
+      )
+        .register(FIGURES, { unit: 'count', label: 'failed here', better: 'lower', ofScheduler: true })
+        .exactOptional(),
+    }),
     'Requests of each pipeline step, from the end of the steps before it to its own end, against the deadline of the step; absent: there are no pipelines.',
   ).exactOptional(),
   kind: list(

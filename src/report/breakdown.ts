@@ -23,15 +23,15 @@ export interface Breakdown {
 
 /** A part of any dimension, with the figures that only its dimension has. */
 type AnyPart = RequestFigures & { readonly key: string } & Partial<
-    Omit<Parts<'group'> & Parts<'class'> & Parts<'kind'>, keyof RequestFigures | 'key'>
+    Omit<Parts<'group'> & Parts<'class'> & Parts<'step'> & Parts<'kind'>, keyof RequestFigures | 'key'>
   >;
 type Parts<D extends Dimension> = NonNullable<RunParts[D]>[number];
 
-/** Breakdowns of a run's requests, one per dimension except models. */
-export function breakdownsOf(by: Omit<RunParts, 'model'>, ofRequests = requestCells): Breakdown[] {
-  const { model: _, ...others } = DIMENSIONS;
-  return (Object.keys(others) as (keyof typeof others)[]).flatMap((dimension) => {
-    const parts: readonly AnyPart[] = by[dimension] ?? [];
+/** Breakdowns of a run's requests, one per dimension; of models only those that were variants. */
+export function breakdownsOf(by: Partial<RunParts>, ofRequests = requestCells): Breakdown[] {
+  const variants = by.model?.filter(({ accuracy }) => accuracy !== undefined);
+  return (Object.keys(DIMENSIONS) as Dimension[]).flatMap((dimension) => {
+    const parts: readonly AnyPart[] = (dimension === 'model' ? variants : by[dimension]) ?? [];
     if (parts.length === 0) return [];
     // Requests that no GPU executed have no kind, so shares and percentiles by kind would look too good.
     const cells =
@@ -54,7 +54,7 @@ function nameOf(dimension: Dimension, { key, weight }: AnyPart): string {
 
 /** Figures that only some dimensions have, by title. */
 function ownCells(part: AnyPart): Part['figures'] {
-  const { accuracy, accurateAttainment } = part;
+  const { accuracy, accurateAttainment, failedHere } = part;
   const { sloMs, gpuShare, share, failures, gpus, gpuHours, infer, execUtilization, weightsUtilization } =
     part;
   const cells: Record<string, CellText | false> = {
@@ -62,6 +62,7 @@ function ownCells(part: AnyPart): Part['figures'] {
     accuracy: accuracy !== undefined && percentCell(accuracy),
     [figureOf('accurateAttainment')!.label]:
       accurateAttainment !== undefined && percentCell(accurateAttainment),
+    'failed here': failedHere !== undefined && countCell(failedHere),
     'GPU time': share !== undefined && gpuShare !== undefined && percentCell(gpuShare),
     share: share !== undefined && share > 0 && gpuShare !== undefined && percentCell(share),
     [CAUSE_LABELS.overRate]: failures !== undefined && failures.overRate > 0 && countCell(failures.overRate),

@@ -158,6 +158,12 @@ describe('a run with pipelines', () => {
       { model_id: '0' },
       'step crops.face: accuracy',
     ],
+    [
+      'a pipeline that failed at another step',
+      { model_id: '2', step_id: '1' },
+      { step_id: '2' },
+      'step crops.crop: failedHere',
+    ],
     ['another cause', { model_id: '2', cause: '9' }, { cause: '3' }, 'failures restTooLong'],
     ['a step taken for a request of its own', { step_id: '1', cause: '-1' }, { parent_id: '-1' }, 'offered'],
   ])('is caught with %s', (_name, wanted, change, broken) => {
