@@ -30,6 +30,8 @@ const HEADLINES = [
   ...['mean', 'p50', 'p90', 'p95', 'p99', 'p999', 'p9999', 'max', 'executedP50', 'executedP99'],
   ...['offered', 'ok', 'late', 'timeout', 'rejected', 'error', ...FURTHER_COUNTS],
 ];
+/** Figures of runs with variants. */
+const ACCURACIES = ['accuracy', 'accurateAttainment'];
 const UTILIZATIONS = ['execUtilization', 'weightsUtilization'];
 /** Figures of clusters whose GPUs have kinds, and of those with prices. */
 const COSTS = ['gpuHours', 'costPerHour', 'costPerMillion'];
@@ -38,13 +40,14 @@ const COSTS = ['gpuHours', 'costPerHour', 'costPerMillion'];
 const OF_PARTS = [
   ['group', ['goodputRps', 'attainment', 'p50', 'p99']],
   ['class', ['goodputRps', 'attainment', 'gpuShare', 'p99']],
-  ['pipeline', ['goodputRps', 'attainment', 'gpuShare']],
+  ['pipeline', ['goodputRps', 'attainment', ...ACCURACIES]],
+  ['step', ['attainment', 'failedHere', ...ACCURACIES, 'gpuShare']],
   ['tenant', ['goodputRps', 'attainment', 'gpuShare', 'overRate', 'overShare']],
 ] as const;
 const WEIGHTED = ['weightedAttainment', 'weightedGoodputRps'];
 
 /** Figures that a tolerance can name, if any run has them. */
-export const COMPARED = [...HEADLINES, ...UTILIZATIONS, ...COSTS];
+export const COMPARED = [...HEADLINES, ...ACCURACIES, ...UTILIZATIONS, ...COSTS];
 
 /** All figures of the runs; those that no run has are left out, unless tolerances can name them. */
 export function comparedFigures(runs: readonly RunResult[]): ComparedFigure[] {
@@ -52,8 +55,8 @@ export function comparedFigures(runs: readonly RunResult[]): ComparedFigure[] {
   const ofRuns = (names: readonly string[]) => names.map((name) => ofRun(name, runs));
   return [
     ...ofRuns(HEADLINES),
-    ...ofRuns(WEIGHTED).filter(isKnown),
-    ...partFigures(runs),
+    ...ofRuns([...ACCURACIES, ...WEIGHTED]).filter(isKnown),
+    ...partFigures(runs).filter(isKnown),
     ...modelFigures(runs),
     ...actionFigures(runs),
     ...ofRuns(UTILIZATIONS),
