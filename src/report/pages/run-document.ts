@@ -87,6 +87,7 @@ function figureList(run: RunResult | CellResult): [string, string][] {
       `${goodputText(run)} of ${formatRate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
     ],
     ['weighted', weightedText(summary)],
+    ['accuracy', accuracyText(summary)],
     ['sample', run.slices === undefined ? null : ONE_SAMPLE],
     ['requests', `${formatCount(requests.offered)}: ${outcomes.join(', ')}`],
     ['cancelled', cancelled === undefined ? null : `${formatCount(cancelled)}, not offered`],
@@ -112,6 +113,12 @@ function figureList(run: RunResult | CellResult): [string, string][] {
 function weightedText({ by, weightedGoodputRps = null, weightedAttainment = null }: MeasuredSummary) {
   if (by.class === undefined) return null;
   return `${formatPerSecond(weightedGoodputRps)} (${formatPercent(weightedAttainment)} of what was offered)`;
+}
+
+function accuracyText({ accuracy, accurateAttainment }: MeasuredSummary) {
+  if (accuracy === undefined) return null;
+  const whole = formatPercent(accurateAttainment ?? null);
+  return `${formatPercent(accuracy)}, ${figureOf('accurateAttainment')!.label} ${whole}`;
 }
 
 /** Leaves out figures that a client does not see. */
