@@ -43,8 +43,9 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures, means: 
         ? 'bound'
         : figure.replace(/Rps$/, '').replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
     rows.push([name, formatRate(rps), formatPercent(share)]);
-    // Only the first clause: the rest is about the JSON.
-    notes.push(`${name}: ${means[figure].description?.split(';')[0]}.`);
+    // The first clause, and when there is none: the rest is about the JSON.
+    const clauses = means[figure].description!.split(';').slice(0, rps === null ? 2 : 1);
+    notes.push(`${name}: ${clauses.join(';').replace('; null', '; none')}.`);
   }
   if (varies(cluster))
     notes.push(

@@ -2,7 +2,7 @@ import { figureOf } from '../../record/figures.js';
 import { FEWEST_REQUESTS, isAssessed } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor, round3 } from '../../text/numbers.js';
-import { plural } from '../../text/words.js';
+import { capital, plural } from '../../text/words.js';
 import { countCell, msCell, numberCell, percentCell } from '../cells.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
@@ -57,12 +57,24 @@ function provenance(results: SweepResults): string {
 
 function readings(results: SweepResults): string {
   const points = aggregate(results);
-  const ranking = recommend(results)[0]?.ranking ?? 'score';
+  const ranking = recommend(results)[0]?.ranking;
   const best =
-    ranking !== 'price'
+    ranking === 'score' || ranking === 'missed'
       ? `Best: the highest mean ${points[0] === undefined ? 'goodput' : measureOf(points[0])}; a tie differs by less than 0.1 %, or its difference from the best has 0 in its 95 % confidence interval.`
-      : 'Cheapest: the lowest price per hour, or the fewest GPU-hours, of those that do what is required.';
-  return `${best} Worst model: the lowest attainment of any model with at least ${FEWEST_REQUESTS} requests, in the worst run.`;
+      : ranking === 'price' &&
+        'Cheapest: the lowest price per hour, or the fewest GPU-hours, of those that do what is required.';
+  const worst = worstTitle(points);
+  return present(
+    best,
+    worst !== false &&
+      `${capital(worst)}: the lowest attainment of any with at least ${FEWEST_REQUESTS} requests, in the worst run.`,
+  ).join(' ');
+}
+
+/** Column of `worstPart`; false: a run has one pipeline. */
+function worstTitle([first]: readonly Point[]): string | false {
+  const pipelines = first?.cells[0]?.result.summary.by.pipeline?.length ?? 0;
+  return pipelines !== 1 && (pipelines > 1 ? 'worst pipeline' : 'worst model');
 }
 
 /** A column of a table with a row per point. */
@@ -140,7 +152,7 @@ function figureColumns(
     figure(name, (point) => percentCell(point.groups[i]?.attainment?.mean ?? null)),
     figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
   ]);
-  const pipelines = points[0]?.cells[0]?.result.summary.by.pipeline?.length ?? 0;
+  const worst = worstTitle(points);
   const hasCost = some(({ cost }) => cost !== null);
   return present(
     figure('req/s', ({ goodputRps }) => estimateCell(withInterval, goodputRps)),
@@ -155,8 +167,7 @@ function figureColumns(
         ? figure(figureOf(name)!.label, (point) => percentCell(meanOfSome(point, name)))
         : [],
     ),
-    pipelines !== 1 &&
-      figure(pipelines > 1 ? 'worst pipeline' : 'worst model', (point) => percentCell(worstPart(point))),
+    worst !== false && figure(worst, (point) => percentCell(worstPart(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
     figure('p99', ({ p99Ms }) => msCell(p99Ms)),
     some(({ cells }) => cells.some(({ result }) => result.summary.scaling !== undefined)) &&

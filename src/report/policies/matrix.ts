@@ -107,8 +107,9 @@ function outcomeOf(
     const [goodput, attained] = [goodputOf(result), attainedOf(result)];
     return (rps === null || goodput === null ? attained : ratioOf(goodput, rps)) ?? 1;
   });
-  const ratios = summaries.flatMap(({ worstModel, attainment: mean }) =>
-    worstModel === null || mean === null || mean === 0 ? [] : worstModel.attainment / mean,
+  // Attainment with pipelines is from end to end, to which that of a model in a step has no relation.
+  const ratios = summaries.flatMap(({ worstModel, attainment: mean, by }) =>
+    worstModel === null || mean === null || mean === 0 || by.pipeline ? [] : worstModel.attainment / mean,
   );
   const [first] = sorted as [PolicyRun, ...PolicyRun[]];
   const over = influencesOf(first.result, { of: 'goodputRps', weighted: true });

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import type { Experiment } from '../../config/experiment.js';
 import { formatBytes, formatDuration } from '../../config/units-text.js';
 import { priceText } from '../../report/cost-text.js';
-import { formatPercent } from '../../text/numbers.js';
+import { formatPercent, round3 } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
 
 /** The GPUs and the policy of an experiment, as a part of its file. */
@@ -24,7 +24,11 @@ export function assumptionsOf(experiment: Experiment): [string, string][] {
     const price = pricePerHour === null ? '' : `, ${priceText(pricePerHour)} per hour`;
     return `${name ?? 'each'} has ${formatBytes(pages * pageBytes)} for weights${price}`;
   });
-  const chained = pipelines.map(({ name, steps }) => `, pipeline ${name} of ${plural(steps.length, 'step')}`);
+  const chained = pipelines.map(({ name, steps }) => {
+    const drawn = steps.filter(({ mean }) => mean !== 1).map(({ id, mean }) => `${round3(mean)} for ${id}`);
+    const counts = drawn.length === 0 ? '' : ` (mean number of requests: ${listed(drawn)})`;
+    return `, pipeline ${name} of ${plural(steps.length, 'step')}${counts}`;
+  });
   return [
     ['traffic', listed(workloads.map(trafficText))],
     ['in time', `within ${listed([...slos])}`],

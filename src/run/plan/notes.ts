@@ -32,7 +32,7 @@ export function searchNotes(
     contradictions.length === 0
       ? []
       : [
-          `the boundary is not sharp: ${listed(contradictions.map((index) => at(index).name))} contradict it${advice}`,
+          `the boundary is not sharp: ${listed(contradictions.map((index) => at(index).name))} ${contradictions.length === 1 ? 'contradicts' : 'contradict'} it${advice}`,
         ];
   if (found.kind === 'none') {
     const unsure = tried.filter(({ meets }) => meets === 'unsure');

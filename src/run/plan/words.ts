@@ -13,7 +13,7 @@ export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): st
   const sources = [
     ...(over.has('seeds') ? [`over ${seeds.length} seeds`] : []),
     ...(over.has('slices') ? ['over the time slices of the run'] : []),
-    ...(over.has('requests') ? ['by the number of requests, none of which missed'] : []),
+    ...(over.has('requests') ? ['by the number of requests where none missed'] : []),
   ];
   return sources.length === 0 ? null : `95 % interval ${sources.join(', or ')}`;
 }
