@@ -49,20 +49,35 @@ const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1, 1.2];
  */
 export async function measureFidelity(
   bench: Bench,
-  subjects: readonly Subject[],
+  sent: Sent,
   seconds: number,
   repeats: number,
   loads: readonly number[] = FIDELITY_LOADS,
 ): Promise<FidelityRun[]> {
   const profiles: Profile[] = [];
-  for (const subject of subjects) profiles.push(await prepare(bench, subject));
+  for (const subject of sent.subjects) profiles.push(await prepare(bench, subject));
   const runs: FidelityRun[] = [];
   for (let repeat = 1; repeat <= repeats; repeat++) {
-    const calibration = await calibrate(bench, subjects, profiles, seconds / 2);
+    const calibration = await calibrate(bench, sent, profiles, seconds / 2);
     for (const load of loads)
-      runs.push({ repeat, ...(await compare(bench, subjects, calibration, load, seconds)) });
+      runs.push({ repeat, ...(await compare(bench, sent, calibration, load, seconds)) });
   }
   return runs;
+}
+
+/** What requests are for: one model each, or all of them, one after the other. */
+interface Sent {
+  readonly subjects: readonly Subject[];
+  readonly isChain?: boolean;
+}
+
+/** Requests a second that the device can do, and what they may take. */
+function limitsOf(
+  { isChain }: Sent,
+  profiles: readonly Profile[],
+): { readonly rps: number; readonly sloMs: number } {
+  const steps = isChain ? profiles.length : 1;
+  return { rps: capacityRps(profiles) / steps, sloMs: roomySloMs(profiles) * steps };
 }
 
 interface Calibration {
@@ -73,23 +88,26 @@ interface Calibration {
 
 async function calibrate(
   bench: Bench,
-  subjects: readonly Subject[],
+  sent: Sent,
   profiles: readonly Profile[],
   seconds: number,
 ): Promise<Calibration> {
   const times = new ServiceTimes();
   for (const load of CALIBRATION_LOADS) {
+    const { rps, sloMs } = limitsOf(sent, profiles);
     const experiment = await experimentOf(bench, {
-      subjects,
-      workload: poisson(load * capacityRps(profiles), seconds),
-      sloMs: roomySloMs(profiles),
-      seconds,
+      ...{ ...sent, sloMs, seconds },
+      workload: poisson(load * rps, seconds),
       seed: 2,
     });
     await run(experiment, live(), { observer: times });
   }
   const served = profiles.map((profile, model) => times.profile(profile, model));
-  return { profiles: served, files: write(bench, subjects, served, 'in-service'), delays: times.delays() };
+  return {
+    profiles: served,
+    files: write(bench, sent.subjects, served, 'in-service'),
+    delays: times.delays(),
+  };
 }
 
 /** Writes a profile next to each model. Returns the files. */
@@ -108,24 +126,21 @@ function write(
 
 async function compare(
   bench: Bench,
-  subjects: readonly Subject[],
+  sent: Sent,
   { profiles, files, delays }: Calibration,
   load: number,
   seconds: number,
 ): Promise<Omit<FidelityRun, 'repeat'>> {
-  const rateRps = load * capacityRps(profiles);
-  const workload = {
-    ...{ subjects, delays, seconds },
-    workload: poisson(rateRps, seconds),
-    sloMs: roomySloMs(profiles),
-  };
+  const { rps, sloMs } = limitsOf(sent, profiles);
+  const rateRps = load * rps;
+  const workload = { ...{ ...sent, delays, seconds, sloMs }, workload: poisson(rateRps, seconds) };
   const experiment = await experimentOf(bench, { ...workload, profiles: files });
   const times = new ServiceTimes();
   const { summary } = (await run(experiment, live(), { observer: times })).result;
   const ofRun = profiles.map((profile, model) => times.profile(profile, model));
   const again = await experimentOf(bench, {
     ...workload,
-    profiles: write(bench, subjects, ofRun, 'of-run'),
+    profiles: write(bench, sent.subjects, ofRun, 'of-run'),
   });
   return {
     ...{ load, rateRps, delays },

@@ -120,7 +120,7 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   page.add({ profiles }, 'Latencies', profileTable(profiles));
 
   say('the same arrivals live and simulated');
-  const fidelity = await measureFidelity(bench, pair, seconds, 1, LOADS);
+  const fidelity = await measureFidelity(bench, { subjects: pair }, seconds, 1, LOADS);
   page.add({ fidelity }, 'Live and simulated', fidelityTable(fidelity));
 
   // It measures all batch sizes, which takes minutes where a GPU is emulated.

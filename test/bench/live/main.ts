@@ -12,6 +12,8 @@ import { measureThroughput } from './throughput.js';
  * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
  * [--repository out/bench-models]`. Prints a JSON line a case, or a line per point. Nothing else should run meanwhile.
  *
+ * `-- --only chain [--rounds 3] [--seconds 16]` compares a pipeline of two models live and simulated, as `fidelity` does two models.
+ *
  * `-- --only throughput [--loads http,grpc] [--rates 5000,10000] [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5]
  * [--seconds 2] [--input-bytes 256]` measures requests per second and what each costs, or latency at steady rates; `--main` names the command
  * line of another build to measure in turns, `--cpus` what the servers may use.
@@ -70,8 +72,10 @@ const RESNET18: Subject = { name: 'resnet18-64', architecture: 'resnet18', input
 const MOBILENET: Subject = { name: 'mobilenet-v2-64', architecture: 'mobilenet-v2', input: 64 };
 const PAIR = [RESNET18, MOBILENET];
 
+const rounds = Number(flags.rounds ?? '3');
 const cases: Record<string, () => Promise<unknown>> = {
-  fidelity: () => measureFidelity(bench, PAIR, seconds, 5),
+  fidelity: () => measureFidelity(bench, { subjects: PAIR }, seconds, 5),
+  chain: () => measureFidelity(bench, { subjects: PAIR, isChain: true }, seconds, rounds, [0.3, 0.6, 0.9]),
   throughput: () =>
     measureThroughput({
       ...{ main: flags.main, cpus: flags.cpus, seconds: Number(flags.seconds ?? '2') },
@@ -86,15 +90,16 @@ const cases: Record<string, () => Promise<unknown>> = {
       models: Number(flags.models),
       policies: flags.policies.split(','),
       ...{ rate: Number(flags.rate), ratePerGpu: Number(flags['rate-per-gpu']) },
-      ...{ rounds: Number(flags.rounds ?? '3'), seconds: Number(flags.seconds ?? '5') },
+      ...{ rounds, seconds: Number(flags.seconds ?? '5') },
     }),
 };
 
 const chosen = Object.entries(cases).filter(([name]) => name.includes(flags.only));
-if (chosen.some(([name]) => name === 'fidelity')) for (const subject of PAIR) await prepare(bench, subject);
+const TABLED = ['fidelity', 'chain'];
+if (chosen.some(([name]) => TABLED.includes(name))) for (const subject of PAIR) await prepare(bench, subject);
 for (const [name, measure] of chosen) {
   const measured = [await measure()].flat();
-  if (name === 'fidelity') process.stderr.write(fidelityTable(measured as FidelityRun[]));
+  if (TABLED.includes(name)) process.stderr.write(fidelityTable(measured as FidelityRun[]));
   for (const figures of measured)
     process.stdout.write(`${JSON.stringify({ case: name, ...(figures as object) })}\n`);
 }

@@ -84,6 +84,8 @@ export interface MachineDelays {
 
 interface BenchWorkload {
   readonly subjects: readonly Subject[];
+  /** Requests go through all of them, one after the other. */
+  readonly isChain?: boolean;
   /** Profile files, one a subject. Default: what `prepare` measured. */
   readonly profiles?: readonly string[];
   /** YAML of the workload section. */
@@ -106,6 +108,9 @@ export function experimentOf(bench: Bench, load: BenchWorkload): Promise<Experim
     const profile = load.profiles === undefined ? '' : `, profile: ${load.profiles[i]}`;
     return `  - { kind: onnx, name: ${name}, path: ${join(bench.repository, name)}${profile} }`;
   });
+  const steps = subjects.map(({ name }, i) => {
+    return `{ id: s${i}, model: ${name}${i === 0 ? '' : `, after: s${i - 1}`} }`;
+  });
   const text = `seed: ${load.seed ?? 1}
 cluster:
   gpus: 1
@@ -116,7 +121,7 @@ cluster:
   overhead: ${Math.round(delays.overheadNs)}ns
 models:
 ${models.join('\n')}
-workload: ${load.workload}
+${load.isChain ? `pipelines: { name: chain, steps: [${steps.join(', ')}] }\n` : ''}workload: ${load.workload}
 slo: ${sloMs * NS_PER_MS}ns
 warmup: ${WARM_UP_S}s
 policy: ${load.policy ?? '{ kind: clockwork, scheduleAhead: 10ms }'}
