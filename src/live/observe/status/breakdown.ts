@@ -25,8 +25,8 @@ export class Window {
     this.seconds = (nowNs - this.fromNs) / NS_PER_S;
   }
 
-  /** Requests that arrived in it, answered or not, by part. */
-  arrivals(parts: number, partOf: PartOf): Float64Array {
+  /** Requests that arrived in it, answered or not, by part; those of steps only with `bySteps`. */
+  arrivals(parts: number, partOf: PartOf, bySteps: boolean): Float64Array {
     const { fromNs, requests } = this;
     const { answers } = this.collector;
     const arrived = new Float64Array(parts);
@@ -34,11 +34,13 @@ export class Window {
       if (part >= 0) arrived[part]++;
     };
     answers.each(fromNs, (at) => {
-      if (answers.arrivalNs[at] >= fromNs) count(partOf(answers, at, answers.gpu[at]));
+      if (answers.arrivalNs[at] >= fromNs && (bySteps || answers.step[at] <= 0))
+        count(partOf(answers, at, answers.gpu[at]));
     });
-    const { state, arrivalNs } = requests;
+    const { state, arrivalNs, step } = requests;
     for (let slot = 0; slot < state.length; slot++)
-      if (state[slot] !== REQUEST_FREE && arrivalNs[slot] >= fromNs) count(partOf(requests, slot, -1));
+      if (state[slot] !== REQUEST_FREE && arrivalNs[slot] >= fromNs && (bySteps || step[slot] <= 0))
+        count(partOf(requests, slot, -1));
     return arrived;
   }
 }
@@ -57,14 +59,18 @@ export class Breakdown {
   /** By quantity and row. */
   private readonly sums: Readonly<Record<Summed, Float64Array>>;
 
-  /** `parts`: their number; `order`: those to list, by the number of requests that arrived. */
+  /**
+   * `parts`: their number; `bySteps`: true if requests of pipeline steps count, instead of their GPU time alone; `order`:
+   * those to list, by the number of requests that arrived.
+   */
   constructor(
     private readonly window: Window,
     parts: number,
     partOf: PartOf,
+    bySteps: boolean,
     order: (arrived: Float64Array) => readonly number[] = (arrived) => [...arrived.keys()],
   ) {
-    const arrived = window.arrivals(parts, partOf);
+    const arrived = window.arrivals(parts, partOf, bySteps);
     const listed = order(arrived);
     const others = listed.slice(MOST_PARTS);
     this.rows = [
@@ -83,7 +89,15 @@ export class Breakdown {
       if (row < 0) return;
       const latencyNs = Math.max(0, answers.answeredNs[at] - answers.arrivalNs[at]);
       const isCold = answers.arrivalCopies[at] === 0;
-      this.tally.add(row, answers.outcome[at] as Outcome, latencyNs, answers.cause[at], isCold);
+      if (bySteps || answers.step[at] <= 0)
+        this.tally.add(
+          row,
+          answers.outcome[at] as Outcome,
+          latencyNs,
+          answers.cause[at],
+          isCold,
+          answers.accuracy[at],
+        );
       for (const quantity of SUMMED) this.sums[quantity][row] += answers[quantity][at];
     });
   }

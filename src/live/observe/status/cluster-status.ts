@@ -50,7 +50,7 @@ const window = {
 const others = count()
   .exactOptional()
   .describe('Only in a last row for all without one of their own, if there are more than 200: their number.');
-const { class: classes, tenant, length, kind } = runPartsSchema.shape;
+const { class: classes, tenant, length, pipeline, step, kind } = runPartsSchema.shape;
 
 /** Breakdowns of the summary of a run, of the requests in the window. */
 const partsSchema = z.object({
@@ -68,6 +68,16 @@ const partsSchema = z.object({
     .array(length.unwrap().element.extend(window))
     .exactOptional()
     .describe('By the smallest length that fits their inputs; absent where no model takes several lengths.'),
+  pipeline: z
+    .array(pipeline.unwrap().element.extend({ ...window, others }))
+    .exactOptional()
+    .describe('By pipeline, from arrival to the end of the last step; absent: there are none.'),
+  step: z
+    .array(step.unwrap().element.extend({ ...window, others }))
+    .exactOptional()
+    .describe(
+      'Requests of each pipeline step, against the deadline of the step; absent: there are no pipelines.',
+    ),
   kind: z
     .array(
       kind

@@ -2,10 +2,11 @@ import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
 import { type Action, LANE_EXEC, LANE_NAMES, LANE_WEIGHTS, LOAD } from '../../../core/action.js';
 import type { RequestClass } from '../../../core/classes.js';
 import type { Cluster } from '../../../core/cluster.js';
+import type { Controller } from '../../../core/controller.js';
 import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../../core/request.js';
 import type { Tenant } from '../../../core/tenants.js';
 import { ratioOf } from '../../../record/counted.js';
-import { dimensionsOf } from '../../../record/dimensions.js';
+import { BY_STEP, dimensionsOf, type PartOf } from '../../../record/dimensions.js';
 import { Breakdown, MOST_PARTS, Window } from './breakdown.js';
 import {
   type ClusterStatus,
@@ -19,7 +20,7 @@ import { HISTORY, HISTORY_SECONDS, type StatusCollector, WINDOW_SECONDS } from '
 /** Inputs of a status. */
 interface StatusSources {
   readonly collector: StatusCollector;
-  readonly core: { readonly cluster: Cluster; readonly requests: RequestTable };
+  readonly core: Pick<Controller, 'cluster' | 'requests' | 'nameOf'>;
   readonly policy: string;
   readonly host: string;
   readonly ready: boolean;
@@ -86,8 +87,11 @@ class Description {
       upSeconds: round(nowNs / NS_PER_S),
       ready,
       windowSeconds: round(this.window.seconds),
-      ...new Breakdown(this.window, 1, () => 0).figures(0),
-      unanswered: core.requests.size,
+      ...new Breakdown(this.window, 1, () => 0, false).figures(0),
+      unanswered: core.requests.state.reduce(
+        (sum, _, slot) => sum + Number(isOfClient(core.requests, slot)),
+        0,
+      ),
       totals: Object.fromEntries(OUTCOME_NAMES.map((name, outcome) => [name, collector.totals[outcome]])),
       lastMinute: this.lastMinute(),
       by: this.by(gpus),
@@ -102,23 +106,50 @@ class Description {
     const kinds = [...new Set(gpus.map(({ kind }) => kind))];
     const kindOf = gpus.map(({ kind }) => kinds.indexOf(kind));
     const of = dimensionsOf({ classes, tenants, models: core.cluster.models, kinds, kindOf });
-    const divided = ({ parts, partOf }: (typeof of)[keyof typeof of], order?: Order) =>
-      new Breakdown(this.window, parts.length, partOf, order);
+    const divided = (dimension: keyof typeof of, order?: Order) =>
+      new Breakdown(
+        this.window,
+        of[dimension].parts.length,
+        of[dimension].partOf,
+        BY_STEP.includes(dimension),
+        order,
+      );
     const active: Order = (arrived) =>
       tenants.length > MOST_PARTS ? descending(arrived) : [...arrived.keys()];
     return {
-      ...(classes.length > 0 && { class: divided(of.class).list(([i]) => of.class.parts[i]) }),
+      ...(classes.length > 0 && { class: divided('class').list(([i]) => of.class.parts[i]) }),
       ...(tenants.length > 0 && {
-        tenant: divided(of.tenant, active).list((parts) => {
+        tenant: divided('tenant', active).list((parts) => {
           const own = parts.map((part) => of.tenant.parts[part]);
           return { key: own[0].key, share: own.reduce((sum, { share }) => sum + share, 0) };
         }),
       }),
-      ...(of.length.parts.length > 0 && { length: divided(of.length).list(([i]) => of.length.parts[i]) }),
+      ...(of.length.parts.length > 0 && { length: divided('length').list(([i]) => of.length.parts[i]) }),
+      ...(this.sources.collector.steps.length > 0 && this.pipelines()),
       ...(kinds.length > 1 && {
-        kind: divided(of.kind).list(([i], { infers }) => this.kind(kinds[i], infers, gpus)),
+        kind: divided('kind').list(([i], { infers }) => this.kind(kinds[i], infers, gpus)),
       }),
-      model: this.models(divided(of.model, (arrived) => this.mostActive(arrived))),
+      model: this.models(divided('model', (arrived) => this.mostActive(arrived))),
+    };
+  }
+
+  /** Requests of pipelines and of their steps, whose numbers a pipeline that is replaced may leave to others. */
+  private pipelines(): Pick<ClusterStatus['by'], 'pipeline' | 'step'> {
+    const { window } = this;
+    const { core, collector } = this.sources;
+    const { steps } = collector;
+    const numbers = [...new Set(steps.flatMap(({ pipeline }) => pipeline))];
+    const names = [...new Set(steps.flatMap(({ name }) => name))];
+    const pipelineOf = steps.map(({ pipeline }) => numbers.indexOf(pipeline));
+    const partOf = steps.map(({ name }) => names.indexOf(name));
+    const byPipeline: PartOf = ({ step = [], model }, slot) =>
+      pipelineOf[step[slot]] ?? numbers.indexOf(model[slot]);
+    const byStep: PartOf = ({ step = [] }, slot) => partOf[step[slot]] ?? -1;
+    return {
+      pipeline: new Breakdown(window, numbers.length, byPipeline, false).list(([i]) => ({
+        key: core.nameOf(numbers[i]),
+      })),
+      step: new Breakdown(window, names.length, byStep, true).list(([i]) => ({ key: names[i] })),
     };
   }
 
@@ -174,7 +205,7 @@ class Description {
     const { state, arrivalNs } = core.requests;
     for (let slot = 0; slot < state.length; slot++) {
       const at = Math.floor(arrivalNs[slot] / NS_PER_S) - first;
-      if (state[slot] !== REQUEST_FREE && at >= 0 && at < arrived.length) arrived[at]++;
+      if (isOfClient(core.requests, slot) && at >= 0 && at < arrived.length) arrived[at]++;
     }
     return { offeredRps: arrived, goodputRps: each(HISTORY.good), failedRps: each(HISTORY.failed) };
   }
@@ -211,6 +242,11 @@ class Description {
       running: running === null ? '' : whatRuns(running, cluster.models[running.model].name),
     };
   }
+}
+
+/** True if a slot has a request, and not that of a pipeline step. */
+function isOfClient({ state, step }: RequestTable, slot: number): boolean {
+  return state[slot] !== REQUEST_FREE && step[slot] <= 0;
 }
 
 function whatRuns({ kind, batchSize }: Action, model: string): string {

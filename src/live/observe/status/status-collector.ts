@@ -36,6 +36,8 @@ export class StatusCollector implements RunObserver {
   readonly history = new SecondBins(3, HISTORY_SECONDS + 1);
   readonly answers = new RecentAnswers();
   readonly lanes: LaneActivity;
+  /** By number of a step in the core's request table: its name, and the number of its pipeline among the models. */
+  readonly steps: { readonly name: string; readonly pipeline: number }[] = [];
   causes: CauseFinder;
   /** Stages of the INFERs whose requests the next step answers. */
   private readonly stages = new Map<Action, Stages>();
@@ -54,6 +56,10 @@ export class StatusCollector implements RunObserver {
   /** Attaches the models of the running controller, which come and go. */
   watch(models: readonly ModelSpec[]): void {
     this.causes = new CauseFinder(models);
+  }
+
+  stepCame(step: number, name: string, pipeline: number): void {
+    this.steps[step] = { name, pipeline };
   }
 
   answered(
@@ -122,6 +128,8 @@ class RecentAnswers implements SentRequests {
   readonly requestClass = numbers();
   readonly tenant = numbers();
   readonly length = numbers();
+  readonly step = numbers();
+  readonly accuracy = numbers();
   readonly outcome = numbers();
   /** Index into `CAUSES`; −1: answered in time. */
   readonly cause = numbers();
@@ -148,6 +156,8 @@ class RecentAnswers implements SentRequests {
     this.requestClass[at] = requests.requestClass[slot];
     this.tenant[at] = requests.tenant[slot];
     this.length[at] = requests.length[slot];
+    this.step[at] = requests.step[slot];
+    this.accuracy[at] = requests.accuracy[slot];
     return at;
   }
 

@@ -13,6 +13,7 @@ import { LIMIT_RATE } from '../../../../src/core/tenants.js';
 import type { ClusterStatus } from '../../../../src/live/observe/status/cluster-status.js';
 import { describeCluster } from '../../../../src/live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../../../../src/live/observe/status/status-collector.js';
+import type { DrawnPipeline } from '../../../../src/sim/fan-out.js';
 import { Simulator } from '../../../../src/sim/simulator.js';
 import { type Arrival, createPolicy, ListSource, MS, poisson, resnets } from '../../../sim/fixtures.js';
 
@@ -28,15 +29,23 @@ interface Look {
 
 interface Answer {
   readonly model: number;
+  readonly step: number;
   readonly outcome: Outcome;
   readonly nowNs: number;
   readonly latencyMs: number;
 }
 
 /** A run under more load than can be served, looked at about every `everyNs`. */
-async function watched(models: number, arrivals: readonly Arrival[], everyNs: number) {
+async function watched(
+  models: number,
+  arrivals: readonly Arrival[],
+  everyNs: number,
+  pipelines: readonly DrawnPipeline[] = [],
+) {
   const specs = resnets(models);
   const collector = new StatusCollector({ models: specs, gpus: GPUS });
+  for (const { name, steps } of pipelines)
+    for (const [s, { id }] of steps.entries()) collector.stepCame(s + 1, `${name}.${id}`, models);
   const answers: Answer[] = [];
   const looks: Look[] = [];
   let simulator: Simulator;
@@ -51,7 +60,7 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
     ) => {
       collector.answered(requests, slot, outcome, nowNs, copies, action);
       const latencyMs = (nowNs - requests.arrivalNs[slot]) / MS;
-      answers.push({ model: requests.model[slot], outcome, nowNs, latencyMs });
+      answers.push({ model: requests.model[slot], step: requests.step[slot], outcome, nowNs, latencyMs });
     },
     completed: (action: Action, nowNs: number, queued: number, copies: number) => {
       collector.completed(action, nowNs, queued, copies);
@@ -82,6 +91,7 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
     source: new ListSource(arrivals),
     seed: 4,
     observer,
+    pipelines,
   });
   await simulator.run();
   return { looks, answers };
@@ -134,6 +144,41 @@ describe('the status of a cluster', () => {
           expectNear(executedLatencyMs[name], percentile(executed, percent, executed.length));
         }
       }
+    }
+  });
+
+  it('counts a request of a pipeline once, and its steps apart', async () => {
+    const step = (id: string, model: number, after: number[]) => ({
+      ...{ id, model, after, least: 2, mean: 2, budget: 1, probability: 1 },
+      fanOut: { kind: 'constant', value: 2 } as const,
+    });
+    const chain = { name: 'chain', split: 'slack', steps: [step('a', 0, []), step('b', 1, [0])] } as const;
+    const few = 3;
+    const arrivals = poisson({ ...load, rateRps: 200, durationNs: 20 * S, models: few + 1 });
+    const { looks, answers } = await watched(few, arrivals, 3 * S, [chain]);
+    expect(looks.length).toBeGreaterThan(3);
+    for (const { status, nowNs, answers: answered } of looks) {
+      const came = arrivals.filter(
+        ({ timeNs }) => timeNs >= nowNs - status.windowSeconds * S && timeNs < nowNs,
+      );
+      const recent = answers.slice(0, answered).filter((answer) => answer.nowNs >= nowNs - 5 * S);
+      const ok = (of: (answer: Answer) => boolean) =>
+        recent.filter((answer) => answer.outcome === OUTCOME_OK && of(answer)).length;
+      const { requests, by, totals, lastMinute } = status;
+      expect([requests.offered, requests.ok]).toEqual([came.length, ok(({ step }) => step <= 0)]);
+      expect(by.pipeline).toMatchObject([
+        { key: 'chain', requests: { offered: came.filter(({ model }) => model === few).length } },
+      ]);
+      expect(by.pipeline?.[0].requests.ok).toBe(ok(({ model }) => model === few));
+      expect(by.step?.map(({ key, requests: { ok } }) => [key, ok])).toEqual([
+        ['chain.a', ok(({ step }) => step === 1)],
+        ['chain.b', ok(({ step }) => step === 2)],
+      ]);
+      const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+      const before = arrivals.filter(({ timeNs }) => timeNs < Math.floor(nowNs / S) * S);
+      expect(sum(lastMinute.offeredRps)).toBe(before.length);
+      const known = arrivals.filter(({ timeNs }) => timeNs < nowNs).length;
+      expect(sum(Object.values(totals)) + status.unanswered).toBe(known);
     }
   });
 
