@@ -187,6 +187,12 @@ export class ServedPipelines {
         const handle = handles.issue(wired.model, number);
         if (row.handle >= 0) handles.replace(row.handle, handle);
         row.handle = handle;
+        for (const { id, isOne, each } of definition?.steps ?? [])
+          if (!isOne && each.length === 0)
+            events.warn(
+              { pipeline: name, step: id },
+              'served as one request: fanOut and probability need each to apply here',
+            );
       }
       Object.assign(row, { wired, models, last: ensemble });
       events.info({ pipeline: name }, 'pipeline is ready');
