@@ -27,6 +27,24 @@ export interface ActionMessage {
   readonly inputs: readonly Uint8Array[];
   /** Full shapes of the inputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
+  /** Parts of the inputs that workers have kept, by input and place; `inputs` is the rest. Absent: none. */
+  readonly kept?: readonly KeptPart[] | undefined;
+  /** By request and output: `RETURNED`, `DROPPED`, or the key under which it may be kept. Absent: all are returned. */
+  readonly keep?: readonly number[] | undefined;
+}
+
+/** Uses of an output other than to be kept, which takes a key above both. */
+export const RETURNED = 0;
+export const DROPPED = -1;
+
+/** Bytes `begin` to `end` of a tensor that a worker has kept, at the byte `at` of an input. */
+export interface KeptPart {
+  /** Index into `inputs`. */
+  readonly input: number;
+  readonly at: number;
+  readonly key: number;
+  readonly begin: number;
+  readonly end: number;
 }
 
 export interface ResultMessage {
@@ -50,6 +68,10 @@ export interface ResultMessage {
    * or it did not run. The device is fine: status and `outputs` are those of the other requests.
    */
   readonly inputErrors?: readonly string[] | undefined;
+  /** Keys of the outputs that the worker has kept, which are empty here. Absent: none. */
+  readonly kept?: readonly number[] | undefined;
+  /** Keys of kept inputs that no worker has any more: why it was called off. Only within a controller. */
+  readonly lost?: readonly number[] | undefined;
 }
 
 /** Description of one GPU by its worker. */

@@ -27,6 +27,8 @@ interface ServedStep {
   readonly isMany: boolean;
   /** Steps that read its outputs, by index. */
   readonly readers: readonly number[];
+  /** By output: whether it goes to the client, only to later steps, or nowhere. */
+  readonly uses: readonly ('returned' | 'kept' | 'dropped')[];
 }
 
 /** A pipeline whose models are there. */
@@ -109,13 +111,23 @@ class Wiring {
       spec: { name, split, steps: own },
       steps: wired.map((step, s) => {
         const readers = wired.flatMap(({ inputs }, t) => (inputs.some((each) => each.step === s) ? t : []));
-        return { ...step, readers };
+        const uses = step.signature.outputs.map(({ datatype }, o) => {
+          const isRead = ({ step, index }: TensorSource) => step === s && index === o;
+          const isNeeded = wired.some(({ inputs }) => inputs.some(isRead));
+          // The sizes of texts do not follow from shapes.
+          if (sources.some(isRead) || (isNeeded && datatype === 'BYTES')) return 'returned';
+          return isNeeded ? 'kept' : 'dropped';
+        });
+        return { ...step, readers, uses };
       }),
       outputs: sources.map(({ step, index }) => ({ step, index })),
     };
   }
 
-  private step({ id, inputs, each, after, isOne }: StepDefinition, s: number): Omit<ServedStep, 'readers'> {
+  private step(
+    { id, inputs, each, after, isOne }: StepDefinition,
+    s: number,
+  ): Omit<ServedStep, 'readers' | 'uses'> {
     const { signature } = this.models[s].model;
     const at = `step ${id}`;
     if (signature.lengths !== undefined)

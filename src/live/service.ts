@@ -1,6 +1,7 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { Outcome } from '../core/request.js';
 import type { Tenant } from '../core/tenants.js';
+import type { KeptPart } from './messages.js';
 import type { ServedModel, Shape } from './model.js';
 
 /** One version of a model as known to frontends. Plain data: it crosses threads. */
@@ -168,6 +169,9 @@ export interface InferenceRequest {
   readonly mayMove?: boolean;
   /** Full shapes of the inputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
+  /** For a step of a pipeline: parts of its inputs that workers have kept, and uses of its outputs, as in its INFER. */
+  readonly kept?: readonly KeptPart[];
+  readonly keep?: readonly number[];
   /** GPU on which its last INFER failed; absent: none has. Written by the service. */
   failedOn?: number;
   /** Time that it has waited for its sleeping model to be read again. Absent: the model was awake. */

@@ -26,6 +26,19 @@ export function copied(tensors: readonly Uint8Array[]): Uint8Array<ArrayBuffer>[
   });
 }
 
+/** Tensors in sequence: a copy, unless there is only one. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const full = parts.filter(({ length }) => length > 0);
+  if (full.length === 1) return full[0];
+  const all = new Uint8Array(full.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of full) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
 function aligned(length: number): number {
   return Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 }

@@ -21,6 +21,8 @@ interface WorkerProcessOptions {
   readonly port: number;
   /** null: no metrics. */
   readonly metricsPort: number | null;
+  /** Most memory for tensors between the steps of pipelines. */
+  readonly keptBytes: number;
   readonly token?: string;
   readonly tls?: ServerTls;
   readonly log: Logger;
@@ -55,6 +57,8 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
     readOnScrape(registry, 'escapement_gpu_memory_bytes', () => machine.memory());
+    const keptMemory = { mostBytes: options.keptBytes, usedBytes: 0 };
+    readOnScrape(registry, 'escapement_kept_bytes', () => [[[], keptMemory.usedBytes]]);
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
         registry,
@@ -70,8 +74,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     const server = await serveMachine(machine, {
       ...{ time: world.time, network: world.network },
       host,
-      port,
-      instance,
+      ...{ port, instance, keptMemory },
       ...(token === undefined ? {} : { token }),
       ...(tls === undefined ? {} : { tls }),
       log: (line) => events.say('info', {}, line, 'controllers'),

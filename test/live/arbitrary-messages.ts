@@ -28,6 +28,11 @@ export const ACTION_FIELDS: Fields<ActionMessage> = {
   latestNs: fc.oneof(time, fc.constant(Number.POSITIVE_INFINITY)),
   inputs: tensors,
   shapes,
+  kept: fc.option(
+    fc.array(fc.record({ input: gpu, at: gpu, key: gpu, begin: gpu, end: gpu }, { noNullPrototype: true })),
+    { nil: undefined },
+  ),
+  keep: fc.option(fc.array(fc.integer()), { nil: undefined }),
 };
 
 export const RESULT_FIELDS: Fields<ResultMessage> = {
@@ -42,4 +47,7 @@ export const RESULT_FIELDS: Fields<ResultMessage> = {
   shapes,
   error: text,
   inputErrors: fc.option(fc.array(text, { minLength: 1 }), { nil: undefined }),
+  kept: fc.option(fc.array(fc.integer({ min: 1 })), { nil: undefined }),
+  // Never leaves a controller.
+  lost: fc.constant(undefined),
 };

@@ -2,7 +2,7 @@ import { isKindName } from '../../live/gpu-kind.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { untilStopped } from '../interruption.js';
 import { checkPorts, hintAtHost } from '../listening.js';
-import { group, list, optional, portOr, text, usageError, type ValuesOf } from '../options.js';
+import { group, list, optional, portOr, sizeOr, text, usageError, type ValuesOf } from '../options.js';
 import { listenFlags, machineFlags, runtimeFlags } from '../server-options.js';
 import { read, tlsOf, tokenOf } from '../token.js';
 
@@ -12,6 +12,10 @@ export const flags = {
     kind: optional(kindOf)(
       'Kind of these GPUs, e.g. t4: times are kept by kind',
       'that of --device: cpu, cuda, … or simulated',
+    ),
+    'kept-memory': sizeOr(
+      '1GiB',
+      'Most memory for tensors between the steps of pipelines; what exceeds it goes to the controller',
     ),
   }),
   ...runtimeFlags,
@@ -64,7 +68,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const machine = await workerMachine(args, runtime, say);
   await checkPorts(host, { port, 'metrics-port': metricsPort });
   const worker = await runWorker({
-    ...{ world: REAL_WORLD, host, port, metricsPort, log },
+    ...{ world: REAL_WORLD, host, port, metricsPort, log, keptBytes: args['kept-memory'] },
     machine: { ...machine, ...(kind === undefined ? {} : { kind }) },
     controllers: args.controller.map((address) => checkAddress(address, 'controller')),
     ...(advertised === undefined ? {} : { advertised }),

@@ -11,7 +11,7 @@ import {
   UNLOAD,
 } from '../../core/action.js';
 import type { RequestTable } from '../../core/request.js';
-import type { ActionMessage, ResultMessage } from '../messages.js';
+import { type ActionMessage, type KeptPart, RETURNED, type ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceRequest } from '../service.js';
 import type { Answers } from './answers.js';
@@ -71,22 +71,34 @@ function actionMessage(
   action: Action,
   gpu: number,
   inputsEach: number,
-  requests: readonly (InferenceRequest | null)[],
+  waiting: readonly (InferenceRequest | null)[],
 ): ActionMessage {
   const { id, kind, model, batchIndex, bucket, count, earliestNs, latestNs } = action;
   const message = { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs };
   if (kind !== INFER) return { ...message, inputs: [] };
+  const requests = Array.from({ length: count }, (_, r) => waiting[action.requests[r]]);
+  // In the place of an answered request another one runs twice, since sizes may depend on lengths.
+  const other = requests.find((request) => request !== null);
   const inputs: Uint8Array[] = [];
-  // An answered one is replaced by zeros, as large as another, since sizes may depend on lengths.
-  const bytesOf = (input: number) => anyOf(action, requests)?.inputs[input].length ?? 0;
-  for (let r = 0; r < count; r++) {
-    const request = requests[action.requests[r]];
-    for (let i = 0; i < inputsEach; i++)
-      inputs.push(request === null ? new Uint8Array(bytesOf(i)) : request.inputs[i]);
+  const kept: KeptPart[] = [];
+  for (const request of requests) {
+    const { length } = inputs;
+    const given = request ?? other;
+    for (let i = 0; i < inputsEach; i++) inputs.push(given?.inputs[i] ?? NOTHING);
+    for (const part of given?.kept ?? []) kept.push({ ...part, input: length + part.input });
   }
-  // With free sizes all requests of a batch have the same.
-  return { ...message, inputs, shapes: anyOf(action, requests)?.shapes };
+  const outputs = requests.find((request) => request?.keep !== undefined)?.keep ?? [];
+  const keep = requests.flatMap((request) => request?.keep ?? outputs.map(() => RETURNED));
+  return {
+    ...{ ...message, inputs },
+    // With free sizes all requests of a batch have the same.
+    shapes: other?.shapes,
+    ...(kept.length > 0 ? { kept } : {}),
+    ...(keep.length > 0 ? { keep } : {}),
+  };
 }
+
+const NOTHING = new Uint8Array();
 
 /** Message that drops a model unknown to the scheduler from a worker; nothing waits for the result. */
 export function unloadMessage(gpu: number, model: number): ActionMessage {
@@ -98,16 +110,6 @@ export function unloadMessage(gpu: number, model: number): ActionMessage {
 export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage {
   const times = { beginNs: nowNs, endNs: nowNs, copyInNs: 0, copyOutNs: 0 };
   return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
-}
-
-/** First unanswered request of a batch. */
-function anyOf(
-  { count, requests: slots }: Action,
-  requests: readonly (InferenceRequest | null)[],
-): InferenceRequest | null | undefined {
-  let r = 0;
-  while (r < count && requests[slots[r]] === null) r++;
-  return requests[slots[r]];
 }
 
 /** Actions sent without a result. */

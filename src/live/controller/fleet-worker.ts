@@ -56,6 +56,8 @@ export class FleetWorker {
   wants = 0;
   /** Messages to send at the end of the step. */
   outbox: ActionMessage[] = [];
+  /** Keys of kept tensors to forget then. */
+  forgotten: number[] = [];
 
   /** Last renewal of its registration; whether it has ever joined; its link's complaint about the address. */
   renewedNs = 0;

@@ -220,9 +220,15 @@ export class Fleet {
     this.numbers.workerOf(gpu)?.outbox.push(message);
   }
 
+  /** Has the GPU's worker forget a kept tensor with the next `flush`. */
+  forget(gpu: number, key: number): void {
+    this.numbers.workerOf(gpu)?.forgotten.push(key);
+  }
+
   flush(): void {
     if (this.events === null) return;
     for (const worker of this.workers) {
+      if (worker.forgotten.length > 0) worker.link.forget?.(worker.forgotten.splice(0));
       if (worker.outbox.length === 0) continue;
       const actions = worker.outbox;
       worker.outbox = [];

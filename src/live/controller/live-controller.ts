@@ -167,6 +167,11 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.options.journal?.setCount(slot, step, count);
   }
 
+  /** Has the GPU's worker forget a kept tensor. */
+  forget(gpu: number, key: number): void {
+    this.options.fleet.forget(gpu, key);
+  }
+
   traced(slot: number, trace: string | null | undefined): void {
     if (trace) this.options.events.traced(this.core.requests.id[slot], trace);
   }
@@ -280,7 +285,10 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private takeIn(results: readonly ResultMessage[]): void {
     for (const result of results) {
       const action = this.outstanding.take(result.gpu, result.id);
-      if (action === null) continue;
+      if (action === null) {
+        for (const key of result.kept ?? []) this.forget(result.gpu, key);
+        continue;
+      }
       if (result.error !== '') {
         this.options.events.deviceError(
           result.gpu,

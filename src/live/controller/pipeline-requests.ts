@@ -7,15 +7,19 @@ import {
   type Outcome,
   type RequestTable,
 } from '../../core/request.js';
-import type { ResultMessage } from '../messages.js';
-import { fitsShape, hasFreeSizes, type Shape } from '../model.js';
+import { DROPPED, type KeptPart, RETURNED, type ResultMessage } from '../messages.js';
+import { bytesOfShape, fitsShape, hasFreeSizes, type Shape, type TensorSignature } from '../model.js';
 import type { ServedPipeline, TensorSource } from '../pipeline.js';
 import { type InferenceAnswer, type InferenceRequest, WORKER_LOST, waitedText } from '../service.js';
+import { joined } from '../transfer.js';
 import { type Answers, notExecuted, type PipelineEnd, scatter } from './answers.js';
 
-/** A tensor on its way through a pipeline. Its bytes may be a view. */
+/** Part of a tensor: bytes, which may be a view, or some that a worker keeps. */
+type Part = Uint8Array | Pick<KeptPart, 'key' | 'begin' | 'end'>;
+
+/** A tensor on its way through a pipeline. */
 interface Tensor {
-  readonly bytes: Uint8Array;
+  readonly parts: readonly Part[];
   readonly shape: Shape;
 }
 
@@ -30,6 +34,8 @@ interface Flow {
   readonly open: number[];
   /** Slots of requests of steps without a result. */
   readonly slots: Set<number>;
+  /** Keys of outputs that its workers were asked to keep, and the GPUs of those that they keep. */
+  readonly keys: Map<number, number | null>;
   batchSize: number;
   /** The step that ended last; '': none has. */
   last: string;
@@ -39,27 +45,36 @@ interface Flow {
 }
 
 /** The controller, as far as it hears of steps. */
-interface CountedSteps {
+interface StepKeeper {
   readonly core: { readonly requests: Pick<RequestTable, 'model'> };
   /** Sets the number of requests of a later step, as in the core. */
   setCount(slot: number, step: number, count: number): void;
   traced(slot: number, trace: string | null): void;
+  /** Has the GPU's worker forget a kept tensor. */
+  forget(gpu: number, key: number): void;
+  /** Withdraws a request. */
+  cancel(request: InferenceRequest): void;
 }
 
 /**
- * Carries tensors between the steps of pipelines, which the core schedules: outputs of a step stay where they arrived
- * until the requests of the next one are sent, which copies them like the inputs of any request.
+ * Carries tensors between the steps of pipelines, which the core schedules: outputs of a step stay with a remote worker
+ * that keeps them, or where they arrived, until the requests of the next one are sent.
  */
 export class PipelineRequests {
   private readonly pipelines: ServedPipeline[] = [];
   /** By slot: the flow of a pipeline's request; that of a step's request, with its place. */
   private readonly flows: (Flow | undefined)[] = [];
-  private readonly steps: ({ readonly flow: Flow; readonly step: number; readonly i: number } | undefined)[] =
-    [];
+  private readonly steps: (
+    | { readonly flow: Flow; readonly step: number; readonly i: number; readonly keep: readonly number[] }
+    | undefined
+  )[] = [];
+  /** By key of an output that may be kept. */
+  private readonly keyed = new Map<number, Flow>();
+  private lastKey = 0;
 
   constructor(
     private readonly answers: Answers,
-    private readonly controller: CountedSteps,
+    private readonly controller: StepKeeper,
   ) {}
 
   put(index: number, pipeline: ServedPipeline): void {
@@ -92,7 +107,16 @@ export class PipelineRequests {
     const open = pipeline.steps.map(() => 0);
     const yields = pipeline.steps.map(() => []);
     const nothing = { batchSize: 0, last: '', error: '', isOfInputs: false };
-    this.flows[slot] = { slot, request, pipeline, open, yields, slots: new Set(), ...nothing };
+    this.flows[slot] = {
+      slot,
+      request,
+      pipeline,
+      open,
+      yields,
+      slots: new Set(),
+      keys: new Map(),
+      ...nothing,
+    };
   }
 
   /** Makes a request of a step that the core has begun. */
@@ -100,10 +124,13 @@ export class PipelineRequests {
     const flow = this.flows[slot];
     if (flow === undefined) return;
     const { request, pipeline } = flow;
-    const { signature, inputs: sources } = pipeline.steps[step];
+    const { signature, inputs: sources, uses } = pipeline.steps[step];
     flow.open[step]++;
     flow.slots.add(own);
-    this.steps[own] = { flow, step, i };
+    const keep = uses.map((use) =>
+      use === 'kept' ? this.newKey(flow) : use === 'dropped' ? DROPPED : RETURNED,
+    );
+    this.steps[own] = { flow, step, i, keep };
     const tensors = sources.map((source) => (source.isDealt ? row(flow, source, i) : whole(flow, source)));
     const { trace = null } = request;
     this.controller.traced(own, trace);
@@ -117,8 +144,9 @@ export class PipelineRequests {
               sloNs: request.sloNs,
               trace,
             },
-            inputs: tensors.map(({ bytes }) => bytes),
+            inputs: tensors.map(bytesOf),
             shapes: hasFreeSizes(signature) ? tensors.map(({ shape }) => shape) : undefined,
+            ...{ kept: tensors.flatMap(keptPartsOf), keep },
             done: (answer) => {
               const error = waited(pipeline.spec.steps[step].id, answer) || answer.error;
               this.answers.answerAtOnce(slot, request, { ...answer, error });
@@ -131,17 +159,28 @@ export class PipelineRequests {
   /** Call before the core takes in the result: keeps the outputs that later steps need. */
   takeIn(action: Action, result: ResultMessage): void {
     if (action.kind !== INFER) return;
+    for (const key of result.kept ?? []) {
+      const flow = this.keyed.get(key);
+      if (flow === undefined) this.controller.forget(action.gpu, key);
+      else flow.keys.set(key, action.gpu);
+    }
+    for (const key of result.lost ?? []) this.lose(this.keyed.get(key));
     for (let r = 0; r < action.count; r++) {
       const slot = action.requests[r];
       const known = this.steps[slot];
       if (known === undefined) continue;
-      const { flow, step, i } = known;
+      const { flow, step, i, keep } = known;
       const inputError = result.inputErrors?.[r] ?? '';
       if (inputError !== '') this.fail(flow, slot, step, inputError);
       else if (result.status !== STATUS_OK) continue;
       else {
         const { signature } = flow.pipeline.steps[step];
-        flow.yields[step][i] = given(signature.outputs, scatter(result, signature, r), result.shapes);
+        const isKept = (o: number) => result.kept?.includes(keep[o]) === true;
+        const outputs = given(signature.outputs, scatter(result, signature, r), result.shapes);
+        flow.yields[step][i] = outputs.map(({ parts, shape }, o) => ({
+          parts: isKept(o) ? [keptPart(keep[o], signature.outputs[o], shape)] : parts,
+          shape,
+        }));
         flow.batchSize = Math.max(flow.batchSize, action.batchSize);
       }
       this.leave(slot);
@@ -166,11 +205,15 @@ export class PipelineRequests {
     if (flow === undefined) return undefined;
     this.flows[slot] = undefined;
     for (const own of flow.slots) this.leave(own);
+    for (const [key, gpu] of flow.keys) {
+      this.keyed.delete(key);
+      if (gpu !== null) this.controller.forget(gpu, key);
+    }
     const { batchSize, error, isOfInputs, last, pipeline } = flow;
     if (outcome > OUTCOME_LATE) return { outputs: [], batchSize: 0, error, isOfInputs, last };
     const tensors = pipeline.outputs.map((source) => whole(flow, source));
     return {
-      outputs: tensors.map(({ bytes }) => bytes),
+      outputs: tensors.map(bytesOf),
       shapes: hasFreeSizes(pipeline.model.signature) ? tensors.map(({ shape }) => shape) : undefined,
       ...{ batchSize, error: '', last },
     };
@@ -217,6 +260,21 @@ export class PipelineRequests {
     this.controller.setCount(slot, step, -1);
   }
 
+  /** Fails a request of which a worker had tensors. */
+  private lose(flow: Flow | undefined): void {
+    if (flow === undefined) return;
+    const { slot, request } = flow;
+    this.controller.cancel(request);
+    this.answers.answerAtOnce(slot, request, notExecuted(OUTCOME_ERROR, WORKER_LOST));
+  }
+
+  private newKey(flow: Flow): number {
+    const key = ++this.lastKey;
+    this.keyed.set(key, flow);
+    flow.keys.set(key, null);
+    return key;
+  }
+
   private leave(slot: number): void {
     this.steps[slot]?.flow.slots.delete(slot);
     this.steps[slot] = undefined;
@@ -235,7 +293,11 @@ function given(
   tensors: readonly Uint8Array[],
   shapes: readonly Shape[] | undefined,
 ): Tensor[] {
-  return tensors.map((bytes, i) => ({ bytes, shape: shapes?.[i] ?? signatures[i].shape }));
+  return tensors.map((bytes, i) => ({ parts: [bytes], shape: shapes?.[i] ?? signatures[i].shape }));
+}
+
+function keptPart(key: number, { datatype }: TensorSignature, shape: Shape): Part {
+  return { key, begin: 0, end: bytesOfShape(datatype, shape) };
 }
 
 /** A tensor of a step, those of its requests stacked if it may have several, or one of the client. */
@@ -245,25 +307,38 @@ function whole({ pipeline, request, yields }: Flow, { step, index }: TensorSourc
   const { isMany, signature } = pipeline.steps[step];
   if (!isMany) return rows[0];
   const shape = rows[0]?.shape ?? signature.outputs[index].shape.map((size) => Math.max(0, size));
-  const bytes = rows.length === 1 ? rows[0].bytes : concat(rows.map((each) => each.bytes));
-  return { bytes, shape: [rows.length, ...shape] };
+  return { parts: rows.flatMap(({ parts }) => parts), shape: [rows.length, ...shape] };
 }
 
 /** Row `i` of a tensor. */
 function row(flow: Flow, source: TensorSource, i: number): Tensor {
   const { step, index } = source;
   if (step >= 0 && flow.pipeline.steps[step].isMany) return flow.yields[step][i][index];
-  const { bytes, shape } = whole(flow, source);
-  const each = bytes.length / shape[0];
-  return { bytes: bytes.subarray(i * each, (i + 1) * each), shape: shape.slice(1) };
+  const { parts, shape } = whole(flow, source);
+  const [part] = parts;
+  const each = sizeOf(part) / shape[0];
+  const [begin, end] = [i * each, (i + 1) * each];
+  return {
+    parts: [part instanceof Uint8Array ? part.subarray(begin, end) : { ...part, begin, end }],
+    shape: shape.slice(1),
+  };
 }
 
-function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+function sizeOf(part: Part): number {
+  return part instanceof Uint8Array ? part.length : part.end - part.begin;
+}
+
+/** The bytes of a tensor that no worker keeps. */
+function bytesOf({ parts }: Tensor): Uint8Array {
+  return joined(parts.filter((part) => part instanceof Uint8Array));
+}
+
+/** The parts of input number `input` that workers keep. */
+function keptPartsOf({ parts }: Tensor, input: number): KeptPart[] {
   let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return parts.flatMap((part) => {
+    const own = part instanceof Uint8Array ? [] : [{ ...part, input, at }];
+    at += sizeOf(part);
+    return own;
+  });
 }

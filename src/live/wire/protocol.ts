@@ -17,7 +17,7 @@ import {
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 14;
+export const PROTOCOL_VERSION = 15;
 
 /** Default limit on messages of either side: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -39,7 +39,11 @@ const SIZES = z.custom<readonly number[]>(
   (sizes) => Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0),
   'expected sizes',
 );
+const SIZE = INT.nonnegative();
 const SHAPES = listOf(SIZES).optional();
+
+/** Tensors that a worker keeps. */
+const KEYS = listOf(INT.positive());
 
 /** Sizes until their tensors take their places. What it means is checked by the worker. */
 const ACTION = z.object({
@@ -55,6 +59,8 @@ const ACTION = z.object({
   latestNs: NS.nullable().transform((ns) => ns ?? Number.POSITIVE_INFINITY),
   inputs: SIZES,
   shapes: SHAPES,
+  kept: listOf(z.object({ input: INT, at: SIZE, key: INT, begin: SIZE, end: SIZE })).optional(),
+  keep: listOf(INT).optional(),
 }) as unknown as z.ZodType<ActionMessage>;
 
 const RESULT = z.object({
@@ -69,7 +75,13 @@ const RESULT = z.object({
   shapes: SHAPES,
   error: WORDS,
   inputErrors: listOf(WORDS).optional(),
+  kept: KEYS.optional(),
 }) as unknown as z.ZodType<ResultMessage>;
+
+const FETCHED = z.object({ key: INT, outputs: SIZES }) as unknown as z.ZodType<{
+  readonly key: number;
+  readonly outputs: readonly Uint8Array<ArrayBuffer>[];
+}>;
 
 /** A question of a controller, or an order, which is answered once it is carried out. */
 const QUESTION = z.discriminatedUnion('what', [
@@ -98,6 +110,10 @@ const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
   /** Time of the controller's clock, which comes back as it is. */
   z.object({ body: z.literal('ping'), sentNs: NS }),
   z.object({ body: z.literal('actions'), actions: listOf(ACTION) }),
+  /** Asks for tensors that the worker keeps. */
+  z.object({ body: z.literal('fetch'), keys: KEYS }),
+  /** No action needs these kept tensors any more. */
+  z.object({ body: z.literal('forget'), keys: KEYS }),
   z.object({ body: z.literal('ask'), id: INT, question: QUESTION }),
   z.object({ body: z.literal('bye') }),
 ]);
@@ -166,6 +182,8 @@ const WORKER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('lease'), ...LEASE }),
   z.object({ body: z.literal('pong'), sentNs: NS, workerNs: NS }),
   z.object({ body: z.literal('results'), results: listOf(RESULT) }),
+  /** Kept tensors, one each. */
+  z.object({ body: z.literal('fetched'), results: listOf(FETCHED) }),
   /** Nothing sent to that GPU is answered any more, until the worker has quiesced. */
   z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: WORDS }),
   /** `id`: that of the question. `error`: why there is no value, for people; empty: there is. */

@@ -4,6 +4,7 @@ import { helloToHeaders } from './hello.js';
 import type { Network } from './network.js';
 import { type ControllerMessage, WORKER_MESSAGES, WORKER_SERVICE, type WorkerMessage } from './protocol.js';
 import { StreamCall } from './stream-call.js';
+import { TensorRelay } from './tensor-relay.js';
 
 /** Plain data. */
 export interface WorkerCallSettings {
@@ -39,31 +40,39 @@ export type CallWorker = (settings: WorkerCallSettings, events: WorkerCallEvents
 
 const BYE_TIMEOUT_MS = 1000;
 
-/** Calls workers from this thread. */
+/** Calls workers from this thread, and passes on what they keep. */
 export function callsFrom({ time, network }: { readonly time: Time; readonly network: Network }): CallWorker {
+  const relay = new TensorRelay();
   return ({ address, token, tls, controller, maxMessageBytes }, events) => {
+    const stream = relay.open({ write: (message) => call.write(message), receive: events.receive });
     const call = new StreamCall<ControllerMessage, WorkerMessage>({
       ...{ time, network, address, tls, maxMessageBytes, peer: 'worker' },
       method: WORKER_SERVICE.Drive,
       headers: helloToHeaders({ token, controller, maxMessageBytes }),
       decode: (bytes) => WORKER_MESSAGES.decode(bytes),
-      receive: (message) => events.receive(withOwnOutputs(message)),
-      ended: (reason) => events.ended(reason),
+      receive: (message) => stream.receive(withOwnOutputs(message)),
+      ended: (reason) => {
+        stream.ended();
+        events.ended(reason);
+      },
     });
     return {
-      write: (message) => call.write(message),
+      write: (message) => stream.write(message),
       cancel: (reason) => call.cancel(reason),
-      close: () => call.close({ body: 'bye' }, BYE_TIMEOUT_MS),
+      close: () => {
+        stream.ended();
+        return call.close({ body: 'bye' }, BYE_TIMEOUT_MS);
+      },
     };
   };
 }
 
 /** Decoded tensors are parts of their message, and would keep all of it. */
 function withOwnOutputs(message: WorkerMessage): WorkerMessage {
-  if (message.body !== 'results') return message;
+  if (message.body !== 'results' && message.body !== 'fetched') return message;
   const results = message.results.map((result) => ({
     ...result,
     outputs: result.outputs.map((output) => new Uint8Array(output)),
   }));
-  return { ...message, results };
+  return { ...message, results } as WorkerMessage;
 }

@@ -8,6 +8,8 @@ import type { Stoppable } from './stoppable.js';
 
 export const WORKER_PORT = 7000;
 export const REGISTRATION_PORT = 7100;
+/** As many tensors as a few requests have between two steps. */
+const KEPT_BYTES = 1_000_000;
 const PAGE_BYTES = 16 * 2 ** 20;
 
 /** What `escapement worker` does, on simulated GPUs. */
@@ -38,6 +40,7 @@ export async function startWorker(
     host: '0.0.0.0',
     port: WORKER_PORT,
     metricsPort: null,
+    keptBytes: KEPT_BYTES,
     log: process.log,
     controllers: registers ? cluster.controllers.map((each) => `${each.name}:${REGISTRATION_PORT}`) : [],
     advertised: `${name}:${WORKER_PORT}`,

@@ -65,7 +65,16 @@ async function run(
 
 async function work({ world, log }: SimProcess): Promise<void> {
   const machine = { devices: simulated(2, 1), models: MODELS, pages: 6, pageBytes: PAGE_BYTES };
-  await runWorker({ world, log, machine, host: '0.0.0.0', port: 7100, metricsPort: null, controllers: [] });
+  await runWorker({
+    world,
+    log,
+    machine,
+    host: '0.0.0.0',
+    port: 7100,
+    metricsPort: null,
+    keptBytes: 0,
+    controllers: [],
+  });
 }
 
 async function serve({ world, log }: SimProcess, hosts: readonly string[], said: string[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { ServedModel } from '../../model.js';
 import type { ModelList, ModelReference } from '../../model-list.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 import { type OperatorTable, runsOf } from '../../operator-table.js';
-import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
+import { ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
 import { COUNT, SERVED_MODEL, stateOf } from '../../wire/description.js';
 import { checked } from '../../wire/framing.js';
 import {
@@ -72,13 +72,17 @@ export class MachineStub implements DrivenMachine {
 
   submit(actions: readonly ActionMessage[]): void {
     const mostBytes = this.maxMessageBytes - ENVELOPE_BYTES;
-    const fits = (action: ActionMessage) => tensorBytes(action.inputs) <= mostBytes;
+    const fits = (action: ActionMessage) => inputBytes(action) <= mostBytes;
     const fitting = actions.every(fits) ? actions : actions.filter(fits);
     const sentNs = this.machineNs();
     for (const action of fitting) this.check.add(action, sentNs);
-    for (const part of chunk(fitting, ({ inputs }) => inputs)) this.write({ body: 'actions', actions: part });
+    if (fitting.length > 0) this.write({ body: 'actions', actions: fitting });
     if (fitting.length < actions.length)
       this.events?.results(actions.filter((action) => !fits(action)).map((a) => tooLarge(a, mostBytes)));
+  }
+
+  forget(keys: readonly number[]): void {
+    this.write({ body: 'forget', keys });
   }
 
   async quiesce(): Promise<WorkerState> {
@@ -170,6 +174,10 @@ export class MachineStub implements DrivenMachine {
 /** Limit on tables of operators, by GPU: more than a recording has. */
 const MOST_TABLES = 128;
 
+function inputBytes({ inputs, kept = [] }: ActionMessage): number {
+  return kept.reduce((sum, { begin, end }) => sum + end - begin, tensorBytes(inputs));
+}
+
 function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {
   return {
     id: action.id,
@@ -180,6 +188,6 @@ function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {
     copyInNs: 0,
     copyOutNs: 0,
     outputs: [],
-    error: `inputs of ${tensorBytes(action.inputs)} bytes exceed the worker's message limit of ${mostBytes}`,
+    error: `inputs of ${inputBytes(action)} bytes exceed the worker's message limit of ${mostBytes}`,
   };
 }

@@ -3,12 +3,12 @@ import { NS_PER_MS } from '../../../base/units.js';
 import { INFER, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../core/action.js';
 import { isStatus } from '../../../core/status-names.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
-import type { ActionMessage, ResultMessage } from '../../messages.js';
+import { type ActionMessage, DROPPED, type ResultMessage } from '../../messages.js';
 import { bytesOfShape, hasFreeSizes, type ModelSignature, type ServedModel } from '../../model.js';
 
 /** Sent action that a result is checked against. */
 interface Sent {
-  readonly action: Pick<ActionMessage, 'gpu' | 'kind' | 'model' | 'count'>;
+  readonly action: Pick<ActionMessage, 'gpu' | 'kind' | 'model' | 'count' | 'keep'>;
   /** Lengths of its requests, if the model takes several; empty otherwise. */
   readonly lengths: readonly number[];
   readonly sentNs: number;
@@ -24,12 +24,12 @@ export class ResultCheck {
   /** `models`: those of the machine, by index; kept up to date. */
   constructor(private readonly models: readonly (ServedModel | null)[]) {}
 
-  add({ id, gpu, kind, model, count, inputs }: ActionMessage, sentNs: number): void {
+  add({ id, gpu, kind, model, count, keep, inputs }: ActionMessage, sentNs: number): void {
     // A result without an id is of no use.
     if (id < 0) return;
     const signature = this.models[model]?.signature;
     const lengths = signature?.lengths === undefined || kind !== INFER ? NONE : lengthsOf(signature, inputs);
-    this.sent.add(id, { action: { gpu, kind, model, count }, lengths, sentNs });
+    this.sent.add(id, { action: { gpu, kind, model, count, keep }, lengths, sentNs });
   }
 
   /** Forgets all outstanding actions. */
@@ -57,6 +57,7 @@ export class ResultCheck {
         ...times,
         outputs: [],
         shapes: undefined,
+        kept: undefined,
         inputErrors,
       };
     const problem = this.outputProblem(result, sent);
@@ -67,13 +68,15 @@ export class ResultCheck {
       status: STATUS_DEVICE_ERROR,
       outputs: [],
       shapes: undefined,
+      kept: undefined,
       error: problem,
       inputErrors: undefined,
     };
   }
 
-  private outputProblem({ outputs, shapes }: ResultMessage, { action, lengths }: Sent): string {
-    const { model, count } = action;
+  private outputProblem({ outputs, shapes, kept = [] }: ResultMessage, { action, lengths }: Sent): string {
+    const { model, count, keep = [] } = action;
+    if (kept.some((key) => !keep.includes(key))) return 'the worker keeps what it was not asked to';
     const found = this.models[model];
     if (found === null || found === undefined) return 'the worker has no such model';
     const { spec, signature } = found;
@@ -93,6 +96,7 @@ export class ResultCheck {
       const given = shapes?.[i % wanted.length];
       const bytesWanted = given === undefined ? (apart ? 1 : count) * bytes : bytesOfShape(datatype, given);
       const { byteLength } = outputs[i];
+      if (byteLength === 0 && (keep[i] === DROPPED || kept.includes(keep[i]))) continue;
       // Texts vary in length: they are read by the frontend, in parallel with others, not by the scheduling thread.
       if (datatype === 'BYTES' ? byteLength < bytesWanted : byteLength !== bytesWanted)
         return `the worker returned ${byteLength} bytes of output ${name}, not ${bytesWanted}`;

@@ -43,6 +43,8 @@ export interface WorkerLink {
   prepare?(action: ActionMessage): ActionMessage;
   /** Takes prepared actions. Times are the controller's. Must be up. */
   send(actions: readonly ActionMessage[]): void;
+  /** No action needs these kept tensors any more. Absent: the worker keeps none. */
+  forget?(keys: readonly number[]): void;
   /** Like `Machine`; also rejects if the worker is not up or goes down meanwhile. */
   listModels(name: string | null, config?: string): Promise<ModelList>;
   addModel(index: number, reference: ModelReference): Promise<ServedModel | null>;
@@ -83,7 +85,7 @@ export type DrivenMachine = Pick<
   | 'dropModel'
   | 'startRecording'
   | 'stopRecording'
->;
+> & { forget?(keys: readonly number[]): void };
 
 interface Driven {
   readonly machine: DrivenMachine;
@@ -130,6 +132,10 @@ export abstract class MachineLink implements WorkerLink {
     invariant(this.up && driven !== null, 'actions go to a worker that is up');
     const { offsetNs } = driven.clock;
     driven.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
+  }
+
+  forget(keys: readonly number[]): void {
+    this.driven?.machine.forget?.(keys);
   }
 
   listModels(name: string | null, config?: string): Promise<ModelList> {
@@ -248,7 +254,10 @@ export abstract class MachineLink implements WorkerLink {
   // A machine may answer from within `submit`, a link never from within a call of the controller's.
   private pass(driven: Driven, results: readonly ResultMessage[]): void {
     queueMicrotask(() => {
-      if (!this.isUp(driven)) return;
+      if (!this.isUp(driven)) {
+        driven.machine.forget?.(results.flatMap(({ kept = [] }) => kept));
+        return;
+      }
       const { offsetNs } = driven.clock;
       this.events?.results(results.map((result) => toControllerTime(result, offsetNs)));
     });

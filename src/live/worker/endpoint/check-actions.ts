@@ -19,6 +19,7 @@ export function actionProblem(
   if (kind === LOAD || kind === UNLOAD || kind === ABORT) return '';
   if (kind !== INFER) return `${at}: unknown kind ${kind}`;
   if (found === null) return `${at}: there is no model ${model}`;
+  if (action.kept !== undefined) return `${at}: it needs a tensor that is not kept`;
   const { spec, signature } = found;
   if (!isIndex(batchIndex, spec.batchSizes.length))
     return `${at}: ${spec.name} has no batch size ${batchIndex}`;

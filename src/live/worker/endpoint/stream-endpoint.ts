@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
 import { tableOf } from '../../operator-table.js';
-import { chunk, withinLimit } from '../../wire/chunks.js';
+import { chunk, ENVELOPE_BYTES, withinLimit } from '../../wire/chunks.js';
 import { type Numbered, Numbering } from '../../wire/framing.js';
 import type { AcceptedStream } from '../../wire/network.js';
 import {
@@ -17,6 +17,7 @@ import {
   type WorkerMessage,
 } from '../../wire/protocol.js';
 import { actionProblem } from './check-actions.js';
+import { type KeptMemory, KeptTensors } from './kept-tensors.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
 export type ControllerCall = AcceptedStream<Numbered<WorkerMessage>>;
@@ -39,6 +40,7 @@ interface StreamEndpointOptions {
   readonly maxMessageBytes: number;
   /** Largest message that the controller accepts. */
   readonly controllerMaxMessageBytes: number;
+  readonly keptMemory: KeptMemory;
   readonly log: (line: string) => void;
   readonly ended: (stream: StreamEndpoint) => void;
 }
@@ -57,10 +59,12 @@ export class StreamEndpoint implements Driver {
   private drives = false;
   private readonly sent = new Numbering();
   private readonly received = new Numbering();
+  private readonly kept: KeptTensors;
 
   constructor(options: StreamEndpointOptions) {
     this.options = options;
-    const { call, time, silenceMs, maxMessageBytes, instance } = options;
+    const { call, time, silenceMs, maxMessageBytes, instance, keptMemory } = options;
+    this.kept = new KeptTensors(keptMemory, options.controllerMaxMessageBytes - ENVELOPE_BYTES);
     // Counts silent intervals, not time: a worker that was itself suspended first reads what has arrived.
     this.watch = time.every(silenceMs / SILENT_INTERVALS, () => this.tick());
     call.on('data', (bytes) => this.read(bytes));
@@ -85,7 +89,8 @@ export class StreamEndpoint implements Driver {
   }
 
   results(results: readonly ResultMessage[]): void {
-    const sendable = results.map((result) => withinLimit(result, this.options.controllerMaxMessageBytes));
+    const { controllerMaxMessageBytes } = this.options;
+    const sendable = results.map((result) => withinLimit(this.kept.end(result), controllerMaxMessageBytes));
     for (const part of chunk(sendable, ({ outputs }) => outputs))
       this.send({ body: 'results', results: part });
   }
@@ -135,6 +140,8 @@ export class StreamEndpoint implements Driver {
       const what = message.body === 'ask' ? message.question.what : message.body;
       this.end(status.INVALID_ARGUMENT, `${what} of a controller that does not drive this worker`);
     } else if (message.body === 'actions') this.actions(message.actions);
+    else if (message.body === 'fetch') this.fetch(message.keys);
+    else if (message.body === 'forget') this.kept.forget(message.keys);
     else void this.answer(message.id, message.question);
   }
 
@@ -190,6 +197,7 @@ export class StreamEndpoint implements Driver {
   private async quiesce(): Promise<WorkerState> {
     const quiesces = ++this.quiesces;
     this.idle = false;
+    this.kept.dropActions();
     const state = await this.options.endpoint.quiesce(this);
     if (quiesces === this.quiesces) this.idle = true;
     return state;
@@ -198,14 +206,21 @@ export class StreamEndpoint implements Driver {
   private actions(actions: readonly ActionMessage[]): void {
     const { machine } = this.options.endpoint;
     if (!this.idle) return;
-    for (const action of actions) {
+    const whole = actions.map((action) => this.kept.begin(action));
+    for (const action of whole) {
       const problem = actionProblem(action, machine);
       if (problem !== '') {
         this.end(status.INVALID_ARGUMENT, problem);
         return;
       }
     }
-    machine.submit(actions.map((action) => machine.prepare(action)));
+    machine.submit(whole.map((action) => machine.prepare(action)));
+  }
+
+  private fetch(keys: readonly number[]): void {
+    const results = keys.map((key) => ({ key, outputs: [this.kept.get(key) ?? []].flat() }));
+    for (const part of chunk(results, ({ outputs }) => outputs))
+      this.send({ body: 'fetched', results: part });
   }
 
   /** Sends the operators in parts, with results in between. Returns the number of missing ones. */
@@ -238,6 +253,7 @@ export class StreamEndpoint implements Driver {
   private finish(why: string): void {
     this.over = true;
     this.watch.cancel();
+    this.kept.clear();
     const { endpoint } = this.options;
     if (this.drives) this.log(why);
     // No client will ask for it.

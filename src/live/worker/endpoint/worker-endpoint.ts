@@ -9,6 +9,7 @@ import type { Network } from '../../wire/network.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE, WORKER_SHUTS_DOWN } from '../../wire/protocol.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
 import type { Machine } from '../machine.js';
+import type { KeptMemory } from './kept-tensors.js';
 import { MachineEndpoint } from './machine-endpoint.js';
 import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
 
@@ -25,6 +26,8 @@ export interface WorkerEndpointOptions {
   readonly tls?: ServerTls;
   /** Largest message accepted from a controller. */
   readonly maxMessageBytes?: number;
+  /** Memory for tensors between the steps of pipelines. Default: none. */
+  readonly keptMemory?: KeptMemory;
   /** Silence after which a controller is considered gone. Default: a second. */
   readonly silenceMs?: number;
   /** Receives lines for the operator: who drives the worker, and why no longer. */
@@ -45,6 +48,7 @@ export async function serveMachine(machine: Machine, options: WorkerEndpointOpti
     instance = '',
     token = '',
     maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES,
+    keptMemory = { mostBytes: 0, usedBytes: 0 },
     silenceMs = DEFAULT_SILENCE_MS,
     log = () => {},
     time = REAL_TIME,
@@ -81,6 +85,7 @@ export async function serveMachine(machine: Machine, options: WorkerEndpointOpti
       bytesRead: () => server.bytesFrom(peer),
       maxMessageBytes,
       controllerMaxMessageBytes: hello.maxMessageBytes,
+      keptMemory,
       log,
       ended: () => {
         streams.delete(stream);

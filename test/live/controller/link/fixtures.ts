@@ -94,6 +94,8 @@ export function pause(): Promise<void> {
 /** A wire between controller and worker that can be cut, or go dead without notice. */
 export interface Wire {
   readonly port: number;
+  /** Bytes that the worker has sent. */
+  readonly sent: () => number;
   /** Passes nothing on any more, on the connections that there are. */
   freeze(): void;
   /** Breaks the connections that there are. */
@@ -102,6 +104,7 @@ export interface Wire {
 
 export function wireTo(port: number): Promise<Wire> {
   const sockets = new Set<Socket>();
+  let sent = 0;
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
     for (const socket of [near, far]) {
@@ -113,6 +116,9 @@ export function wireTo(port: number): Promise<Wire> {
       });
     }
     near.pipe(far).pipe(near);
+    far.on('data', ({ length }) => {
+      sent += length;
+    });
   });
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
@@ -122,6 +128,7 @@ export function wireTo(port: number): Promise<Wire> {
     server.listen(0, '127.0.0.1', () => {
       resolve({
         port: (server.address() as AddressInfo).port,
+        sent: () => sent,
         freeze: () => {
           for (const socket of sockets) socket.unpipe().pause();
         },
