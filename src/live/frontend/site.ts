@@ -99,7 +99,8 @@ export class Catalog {
     const asked = versions.find(isVersion(version));
     if (asked !== undefined) return asked;
     const served = versions.filter((entry) => this.isReady(entry)).map((entry) => shown(entry.version));
-    const others = served.length === 0 ? '' : `; version ${served.join(', ')} is served`;
+    const [noun, are] = served.length === 1 ? ['version', 'is'] : ['versions', 'are'];
+    const others = served.length === 0 ? '' : `; ${noun} ${served.join(', ')} ${are} served`;
     const what = `${shown(name)} version ${shown(version)} is not found`;
     throw new ApiError('unknown', `Request for unknown model: ${what}${others}`);
   }
