@@ -59,7 +59,7 @@ export function storyOf(rows: StoryRows, setup: StorySetup, request: number): St
         arrivalNs: flow.arrivalNs,
         deadlineNs: flow.arrivalNs + flow.sloNs,
       },
-      ...{ outcome: flow.answer.outcome, answeredNs: flow.answer.atNs },
+      ...{ outcome: flow.answer!.outcome, answeredNs: flow.answer!.atNs },
       actions: flow.steps.map(({ infer }) => infer),
       ...{ events: pipelineEvents(flow), why: flow.why },
     };

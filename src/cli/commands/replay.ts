@@ -10,6 +10,7 @@ import type { Plugin } from '../../policies/entry.js';
 import { fanOut } from '../../record/fan-out.js';
 import { explain } from '../../record/flight/explain.js';
 import { flightText } from '../../record/flight/flight-text.js';
+import { pipelineText } from '../../record/flight/pipeline-flight.js';
 import { causesText } from '../../report/hurt-text.js';
 import { formatCount, rounded, toMs } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
@@ -70,6 +71,7 @@ export async function handler(args: Args): Promise<void> {
     watchers,
   });
   const flight = recorder?.flight ?? null;
+  const ofPipeline = recorder?.pipelineFlight ?? null;
   refuseUnknown('model', args, [...outcomes.models]);
   if (request !== undefined && flight === null) {
     const there = replay.requests === 0 ? 'it has none' : `they are 0 to ${replay.requests - 1}`;
@@ -81,13 +83,13 @@ export async function handler(args: Args): Promise<void> {
       ...{ ...replay, outcomes: Object.fromEntries(counts), failures: outcomes.failures },
       ...(header.tenants === undefined ? {} : { tenants: outcomes.tenants }),
       ...(isListed ? { late: outcomes.missed } : {}),
-      ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
+      ...(flight === null ? {} : { flight: ofPipeline ?? { ...flight, why: explain(flight) } }),
     };
     writeOut(`${JSON.stringify(facts)}\n`);
   } else {
     writeOut(replayText(file, header, replay, outcomes));
-    if (isListed) writeOut(lateText(args, outcomes));
-    if (flight !== null) writeOut(`\n${flightText(flight)}`);
+    if (isListed) writeOut(lateText(args, outcomes, replay));
+    if (flight !== null) writeOut(`\n${ofPipeline === null ? flightText(flight) : pipelineText(ofPipeline)}`);
   }
   if (replay.truncated || replay.digest === replay.recordedDigest) return;
   const what = `the replay diverged from the recording: digest ${replay.digest}, recorded ${replay.recordedDigest}; the journal is damaged or edited, or was written by another version of escapement`;
@@ -138,10 +140,15 @@ function replayText(path: string, header: JournalHeader, replay: Replay, outcome
   ]);
 }
 
-function lateText({ file, ...args }: Args, { missed, missedCount }: OutcomeList): string {
+function lateText(
+  { file, ...args }: Args,
+  { counts, missed, missedCount }: OutcomeList,
+  { unanswered }: Replay,
+): string {
   if (missed.length === 0) {
-    const isFiltered = filterOf(args) !== undefined;
-    return isFiltered ? '\nno matching request failed\n' : '\nevery request was answered within its SLO\n';
+    if (filterOf(args) !== undefined) return '\nno matching request failed\n';
+    if (counts.every((count) => count === 0)) return '\nno request was answered\n';
+    return `\nevery ${unanswered === 0 ? '' : 'answered '}request was answered within its SLO\n`;
   }
   const options = { total: missedCount, command: `escapement replay ${file}` };
   if (missed.every(({ decodingNs }) => decodingNs < WORTH_NS)) return `\n${failedText(missed, options)}`;

@@ -1,6 +1,7 @@
 import { type Action, INFER, LOAD } from '../../core/action.js';
 import type { Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
+import type { PipelineSpec, PipelineStep } from '../../core/pipelines.js';
 import {
   OUTCOME_CANCELLED,
   OUTCOME_NAMES,
@@ -12,6 +13,8 @@ import {
 import { statusName } from '../../core/status-names.js';
 import { LIMIT_NONE } from '../../core/tenants.js';
 import type { LaneTimeline } from '../../core/timeline.js';
+import { CAUSES, type Cause, CauseFinder } from '../../record/causes.js';
+import { explain } from '../../record/flight/explain.js';
 import {
   type Flight,
   type FlightAction,
@@ -20,6 +23,7 @@ import {
   type KnownGpu,
   limitName,
 } from '../../record/flight/flight.js';
+import { type PipelineFlight, whyEnded } from '../../record/flight/pipeline-flight.js';
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 
@@ -37,11 +41,26 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   private trace: string | null = null;
   private dueNs: number | null = null;
   private answer: FlightAnswer | null = null;
-  /** LOADs of all models without a result: one may be in progress when the request arrives. */
-  private readonly loads = new Map<number, { readonly model: number; readonly load: FlightAction }>();
+  /** By number: steps of all pipelines. */
+  private readonly allSteps: PipelineStep[] = [];
+  /** By number: requests of the steps of the pipeline that it is for. */
+  private readonly steps = new Map<
+    number,
+    { readonly step: PipelineStep; readonly recorder: FlightRecorder }
+  >();
+  private isOfPipeline = false;
+  private failedStep: PipelineStep | undefined;
+  private cause: Cause | null = null;
+  private finder!: CauseFinder;
 
-  /** `request`: its sequence number in the run, from 0. */
-  constructor(private readonly request: number) {}
+  /**
+   * `request`: its sequence number in the run, from 0. `loads`: LOADs of all models without a result: one may be in
+   * progress when the request arrives.
+   */
+  constructor(
+    private readonly request: number,
+    private readonly loads = new Map<number, { readonly model: number; readonly load: FlightAction }>(),
+  ) {}
 
   /** Null: the run had no such request. */
   get flight(): Flight | null {
@@ -51,14 +70,46 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     return { request, ...came, ...traced, dueNs, known, actions, passedBy, answer };
   }
 
+  /** Null: it is not for a pipeline. */
+  get pipelineFlight(): PipelineFlight | null {
+    const { request, came, answer, cause, failedStep } = this;
+    if (came === null || !this.isOfPipeline) return null;
+    const all = [...this.steps].map(([id, { step, recorder }]) => ({
+      id,
+      step,
+      flight: recorder.flight as Flight,
+    }));
+    const failed = all.find(({ step, flight }) => step === failedStep && hasFailed(flight.answer));
+    const { model: pipeline, arrivalNs, sloNs } = came;
+    const facts = {
+      ...{ request, pipeline, arrivalNs, sloNs, answer, cause },
+      steps: all.map(({ id, step, flight }) => ({
+        ...{
+          step: step.id,
+          request: id,
+          infer: flight.actions.findLast(({ kind }) => kind === 'INFER')?.id ?? -1,
+        },
+        ...(step.variants === undefined ? {} : { model: flight.model }),
+        ...{ arrivalNs: flight.arrivalNs, deadlineNs: flight.deadlineNs, answer: flight.answer },
+      })),
+    };
+    return { ...facts, why: whyEnded(facts, failedStep?.id, failed?.id, failed && explain(failed.flight)) };
+  }
+
+  pipelineCame(first: number, { steps }: PipelineSpec): void {
+    for (const [s, step] of steps.entries()) this.allSteps[first + s] = step;
+  }
+
   started(header: JournalHeader, controller: Controller): void {
     this.controller = controller;
     this.header = header;
     this.predicts = header.admission === 'predict';
+    this.finder = new CauseFinder(controller.cluster.models);
   }
 
   admitting(slot: number, nowNs: number): void {
     if (this.isIt(slot)) this.takeIn(slot, nowNs);
+    else this.ofStep(slot, nowNs)?.admitting(slot, nowNs);
   }
 
   traced(request: number, traceparent: string): void {
@@ -66,12 +117,13 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   }
 
   sent(action: Action): void {
+    for (const { recorder } of this.steps.values()) recorder.sent(action);
     const { requests, cluster } = this.controller;
     const { slot } = this;
     const model = slot < 0 ? -1 : requests.model[slot];
     const waits = slot >= 0 && requests.state[slot] === REQUEST_QUEUED;
     if (action.kind === LOAD) {
-      const load = describe(action, null);
+      const load = this.loads.get(action.id)?.load ?? describe(action, null);
       this.loads.set(action.id, { model: action.model, load });
       if (waits && action.model === model) this.actions.push(load);
     } else if (action.kind === INFER && slot >= 0) {
@@ -83,7 +135,9 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     }
   }
 
-  completed(action: Action, nowNs: number): void {
+  completed(action: Action, nowNs: number, queued: number, copies: number): void {
+    this.finder.completed(action, nowNs, copies);
+    for (const { recorder } of this.steps.values()) recorder.completed(action, nowNs, queued, copies);
     const { id, beginNs, endNs } = action;
     const seen = this.loads.get(id)?.load ?? this.actions.find((candidate) => candidate.id === id);
     this.loads.delete(id);
@@ -92,18 +146,37 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     }
   }
 
-  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
-    if (!this.isIt(slot)) return;
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
+    if (!this.isIt(slot)) {
+      this.ofStep(slot, nowNs)?.answered(requests, slot, outcome, nowNs, copies);
+      return;
+    }
     // The policy does not see requests refused by admission.
     if (this.slot < 0) this.takeIn(slot, nowNs);
     this.slot = -1;
+    this.failedStep = this.allSteps[-requests.step[slot]];
+    this.cause = CAUSES[this.finder.indexOf(requests, slot, outcome, nowNs, copies)] ?? null;
     const latencyNs = nowNs - requests.arrivalNs[slot];
     this.answer = { outcome: OUTCOME_NAMES[outcome], atNs: nowNs, latencyNs };
     if (outcome !== OUTCOME_REJECTED) this.dueNs = finite(requests.dueNs[slot]);
   }
 
   cancelled(requests: RequestTable, slot: number, nowNs: number): void {
-    this.answered(requests, slot, OUTCOME_CANCELLED, nowNs);
+    this.answered(requests, slot, OUTCOME_CANCELLED, nowNs, 0);
+  }
+
+  /** Recorder of the request in `slot`, if it is of a step. */
+  private ofStep(slot: number, nowNs: number): FlightRecorder | undefined {
+    const { requests } = this.controller;
+    if (requests.step[slot] <= 0 || requests.parent[slot] !== this.request) return undefined;
+    if (this.came === null) this.takeIn(requests.id.indexOf(this.request), nowNs);
+    const id = requests.id[slot];
+    const known = this.steps.get(id);
+    if (known !== undefined) return known.recorder;
+    const recorder = new FlightRecorder(id, this.loads);
+    recorder.started(this.header, this.controller);
+    this.steps.set(id, { step: this.allSteps[requests.step[slot]], recorder });
+    return recorder;
   }
 
   private isIt(slot: number): boolean {
@@ -141,7 +214,8 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     }
     this.slot = slot;
     // The policy knows only the requests of a pipeline's steps.
-    if (!this.controller.isPipeline(model)) this.known.push(this.knowledge(model, nowNs));
+    this.isOfPipeline = this.controller.isPipeline(model);
+    if (!this.isOfPipeline) this.known.push(this.knowledge(model, nowNs));
   }
 
   private knowledge(model: number, nowNs: number): Knowledge {
@@ -199,6 +273,11 @@ function soonestNs(lanes: readonly LaneTimeline[], nowNs: number): number | null
   return finite(
     lanes.reduce((soonest, lane) => Math.min(soonest, lane.availableNs(nowNs)), Number.POSITIVE_INFINITY),
   );
+}
+
+/** Once one has failed, the others are withdrawn. */
+function hasFailed(answer: FlightAnswer | null): boolean {
+  return answer !== null && !['ok', 'late', 'cancelled'].includes(answer.outcome);
 }
 
 /** JSON has no Infinity. */

@@ -15,6 +15,8 @@ export interface ReplayWatcher {
   /** The policy is about to get the request, or to take it back after its worker was lost. */
   admitting?(slot: number, nowNs: number): void;
   sent?(action: Action, nowNs: number): void;
+  /** A pipeline came; `first`: the number of its first step in the request table. */
+  pipelineCame?(first: number, spec: PipelineSpec): void;
   /** Trace of a request, given by its sequence number. */
   traced?(request: number, traceparent: string): void;
 }
@@ -157,7 +159,8 @@ class Player implements JournalVisitor {
   putPipeline(index: number, spec: PipelineSpec): void {
     for (const { model } of spec.steps.flatMap(variantsOf)) this.modelIndex(model);
     this.pipelines[index] = spec;
-    this.controller.putPipeline(index, spec);
+    const first = this.controller.putPipeline(index, spec);
+    for (const watcher of this.options.watchers ?? []) watcher.pipelineCame?.(first, spec);
   }
 
   trace(traceparent: string): void {

@@ -1,4 +1,4 @@
-import { OUTCOME_CANCELLED, OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../../core/request.js';
+import { OUTCOME_CANCELLED, OUTCOME_LATE, OUTCOME_NAMES } from '../../core/request.js';
 import { toSeconds } from '../../text/numbers.js';
 import { CAUSE_MEANINGS, type Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
@@ -7,13 +7,14 @@ import { storyText } from './flight-text.js';
 import { loggedFlight, type RunNames } from './logged-flight.js';
 import type { LoggedRequest, RunRows } from './run-rows.js';
 
-/** One request of a pipeline, with those of its steps, from the logs. Times in ns since the start of the run. */
-interface PipelineFlight {
+/** One request of a pipeline, with those of its steps. Times in ns since the start of the run. */
+export interface PipelineFlight {
   readonly request: number;
   readonly pipeline: string;
   readonly arrivalNs: number;
   readonly sloNs: number;
-  readonly answer: { readonly outcome: string; readonly atNs: number };
+  /** Null: the journal ends before. */
+  readonly answer: { readonly outcome: string; readonly atNs: number } | null;
   /** Requests of its steps, in order of arrival. */
   readonly steps: readonly {
     readonly step: string;
@@ -24,7 +25,7 @@ interface PipelineFlight {
     readonly infer: number;
     readonly arrivalNs: number;
     readonly deadlineNs: number;
-    readonly answer: { readonly outcome: string; readonly atNs: number };
+    readonly answer: { readonly outcome: string; readonly atNs: number } | null;
   }[];
   /** Null if it was answered within its SLO. */
   readonly cause: Cause | null;
@@ -60,16 +61,19 @@ export function pipelineFlight(
   const failed = rows.find(
     ({ step, outcome }) => step === own.step && outcome > OUTCOME_LATE && outcome !== OUTCOME_CANCELLED,
   );
-  return {
+  const logged = failed && loggedFlight(logs, failed.id, names)?.flight;
+  const { arrivalNs, sloNs, cause } = own;
+  const facts = {
     request,
     pipeline: names.model(own.model),
-    arrivalNs: own.arrivalNs,
-    sloNs: own.sloNs,
+    arrivalNs,
+    sloNs,
     answer: answerOf(own),
     steps,
-    cause: own.cause,
-    why: why(own, own.step === undefined ? undefined : ids[own.step], failed, logs, names),
+    cause,
   };
+  const step = own.step === undefined ? undefined : ids[own.step];
+  return { ...facts, why: whyEnded(facts, step, failed?.id, logged && explain(logged)) };
 }
 
 /** Events of the request, in order, with times in texts from its arrival. */
@@ -86,13 +90,17 @@ export function pipelineEvents({
       const by = `to end by +${ms(each.deadlineNs - arrivalNs)}`;
       return [
         { atNs: each.arrivalNs, text: `${each.step} began: ${of}, ${by}` },
-        {
-          atNs: each.answer.atNs,
-          text: `${each.step} ended: request ${each.request}, ${each.answer.outcome}`,
-        },
+        ...(each.answer === null
+          ? []
+          : [
+              {
+                atNs: each.answer.atNs,
+                text: `${each.step} ended: request ${each.request}, ${each.answer.outcome}`,
+              },
+            ]),
       ];
     }),
-    { atNs: answer.atNs, text: `answered: ${answer.outcome}` },
+    ...(answer === null ? [] : [{ atNs: answer.atNs, text: `answered: ${answer.outcome}` }]),
   ];
   return events.toSorted((a, b) => a.atNs - b.atNs);
 }
@@ -107,21 +115,18 @@ function answerOf({ outcome, answeredNs }: LoggedRequest) {
   return { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs };
 }
 
-function why(
-  { outcome, arrivalNs, answeredNs, sloNs, cause }: LoggedRequest,
+/** Why a request ended as it did. `step`: the one that failed, with the request of it that did, and why. */
+export function whyEnded(
+  { arrivalNs, sloNs, answer, cause }: Omit<PipelineFlight, 'why'>,
   step: string | undefined,
-  failed: LoggedRequest | undefined,
-  logs: RunRows,
-  names: RunNames,
+  failed: number | undefined,
+  because: readonly string[] = [],
 ): string[] {
-  const leftNs = arrivalNs + sloNs - answeredNs;
-  if (outcome === OUTCOME_OK) return [`its last step ended ${ms(leftNs)} before its deadline`];
-  if (outcome === OUTCOME_LATE) return [`its last step ended ${ms(-leftNs)} after its deadline`];
-  if (failed !== undefined) {
-    const flight = loggedFlight(logs, failed.id, names)?.flight;
-    const because = flight === undefined ? [] : explain(flight);
-    return [`request ${failed.id} of ${step} failed`, ...because];
-  }
+  if (answer === null) return ['the journal ends before it was answered'];
+  const leftNs = arrivalNs + sloNs - answer.atNs;
+  if (answer.outcome === 'ok') return [`its last step ended ${ms(leftNs)} before its deadline`];
+  if (answer.outcome === 'late') return [`its last step ended ${ms(-leftNs)} after its deadline`];
+  if (failed !== undefined) return [`request ${failed} of ${step} failed`, ...because];
   if (step === undefined) return ['its client went before it was answered'];
   const meaning = cause === null ? '' : `: ${CAUSE_MEANINGS[cause]}`;
   return [`${step} did not begin, with ${ms(leftNs)} left until the deadline${meaning}`];

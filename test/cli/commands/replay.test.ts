@@ -58,6 +58,23 @@ describe('escapement replay', () => {
     expect(flight.why.length).toBeGreaterThan(0);
   });
 
+  it('shows the course of a request of a pipeline over its steps', async () => {
+    const step = (id: string, after: number[]) => ({ id, model: 0, after, least: 1, mean: 1, budget: 1 });
+    const chain = { name: 'chain', split: 'equal', steps: [step('detect', []), step('name', [0])] };
+    const offer = `f 0 0 ${200 * MS} 0 0 0 2 1`;
+    const lines = [whole.split('\n')[0], `l 0 ${JSON.stringify(chain)}`, 's 0', offer, 's 0'];
+    const path = changed('pipeline', [...lines, 's 9000000000', ''].join('\n'));
+    const { stdout } = await runCli(['replay', path, '--request', '0']);
+    const began = ' began: request \\d, to end by .100 ms\n.*';
+    const ended = ' ended: request 1, \\w+\n[^]* answered: \\w+\nwhy\n';
+    const story = `request 0 for pipeline chain\n.*arrived .*\n(?:.*detect${began}){2}detect${ended}`;
+    expect(stdout).toMatch(new RegExp(`${story} {2}request 1 of detect failed\n {2}\\S`));
+    const open = changed('open', [...lines, ''].join('\n'));
+    expect((await runCli(['replay', open, '--request', '0'])).stdout).toContain('the journal ends before');
+    // Of requests without an answer it claims nothing.
+    expect((await runCli(['replay', open, '--late'])).stdout).toContain('\nno request was answered\n');
+  });
+
   it('knows models that came later by their names', async () => {
     const [first, ...rest] = whole.split('\n');
     const { models, ...head } = JSON.parse(first);

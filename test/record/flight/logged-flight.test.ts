@@ -54,11 +54,11 @@ async function watchedRun(overrides: readonly string[]): Promise<Watched> {
   });
   const { answered, completed } = RunTally.prototype;
   vi.spyOn(RunTally.prototype, 'answered').mockImplementation(function (this: RunTally, ...given) {
-    all((recorder) => recorder.answered(given[0], given[1], given[2], given[3]));
+    all((recorder) => recorder.answered(given[0], given[1], given[2], given[3], given[4]));
     answered.apply(this, given);
   });
   vi.spyOn(RunTally.prototype, 'completed').mockImplementation(function (this: RunTally, ...given) {
-    all((recorder) => recorder.completed(given[0], given[1]));
+    all((recorder) => recorder.completed(...given));
     completed.apply(this, given);
   });
   const result = await simulate(await load(EXPERIMENT, overrides), { outDir: dir });
