@@ -1,15 +1,20 @@
 import { join } from 'node:path';
+import { EscapementError } from '../base/errors.js';
 import type { OrtDeviceSpec } from '../live/device.js';
+import { FREE } from '../live/model.js';
 import type { Precision } from '../live/models/precision.js';
 import {
+  modelDirOf,
   type RepositoryModel,
   readModel,
   readModelFile,
   surveyRepository,
 } from '../live/models/repository.js';
+import { writePadding } from '../live/models/settings.js';
 import { type MeasuredProfile, measureProfile } from '../serve/measure-profile.js';
 import { profilePaths } from '../serve/profiles.js';
 import { sessionSettings } from '../serve/session-settings.js';
+import { fetchStatus } from '../tools/top/fetch-status.js';
 import { runtimeOf } from './live-settings.js';
 import {
   checkOneFile,
@@ -20,6 +25,7 @@ import {
 } from './measuring.js';
 import { usageError, type ValuesOf } from './options.js';
 import type { cacheFlags, deviceFlags, runtimeFlags } from './server-options.js';
+import { accessOf } from './token.js';
 
 type HereArgs = MeasuringArgs & ValuesOf<typeof cacheFlags & typeof deviceFlags & typeof runtimeFlags>;
 
@@ -30,18 +36,58 @@ export async function modelsHere(path: string, args: HereArgs, failed: Unmeasure
   const cacheDir = args['cache-dir'] ?? null;
   const models = await chosenModels(path, args.model, runtime.precision, failed);
   checkOneFile(args.out, models.length + failed.length);
+  const advised = await bucketsFor(models, args);
   return models.map((model) => {
-    const batchSizes = chosenSizes(args['batch-sizes'], model.batchSizes, model.signature.batched);
+    const { batched, stackable = false } = model.signature;
+    const batchSizes = chosenSizes(args['batch-sizes'], model.batchSizes, batched || stackable);
     const options = { batchSizes, runs: args.runs ?? null, budgetNs: args.budget, cacheDir };
     return {
       name: model.name,
       file: profilePaths(model.onnxPath, device satisfies OrtDeviceSpec, cacheDir)[0],
       measure: async (onProgress) => {
-        const measured = await measureProfile(model, device, { ...options, onProgress });
+        const buckets = advised.get(model.name);
+        const measure = (one: RepositoryModel) => measureProfile(one, device, { ...options, onProgress });
+        const measured =
+          buckets === undefined ? await measure(model) : await measurePadded(model, buckets, measure);
         return { ...measured, first: ['LOAD', measured.measurement.load], notes: notesOf(measured) };
       },
     };
   });
+}
+
+/** Buckets by model that a server suggests. Throws `E_SERVER` if it suggests none. */
+async function bucketsFor(
+  models: readonly RepositoryModel[],
+  { 'buckets-from': url, ...args }: HereArgs,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  if (url === undefined) return new Map();
+  const { by } = await fetchStatus(url, await accessOf(args));
+  const suggested = new Map(by.model.map(({ key, lengths }) => [key, lengths?.buckets ?? []]));
+  const found = models.flatMap(({ name }): [string, readonly number[]][] => {
+    const buckets = suggested.get(name) ?? [];
+    return buckets.length === 0 ? [] : [[name, buckets]];
+  });
+  if (found.length > 0) return new Map(found);
+  const which = models.map(({ name }) => name).join(', ');
+  const what = `suggests no buckets for ${which}: it does after 1000 requests to a model that takes several lengths`;
+  throw new EscapementError('E_SERVER', `${url} ${what}`);
+}
+
+/** Measures a model with new buckets, written into its config.yaml unless it cannot be served with them. */
+async function measurePadded(
+  { onnxPath, signature }: RepositoryModel,
+  buckets: readonly number[],
+  measure: (model: RepositoryModel) => Promise<MeasuredProfile>,
+): Promise<MeasuredProfile> {
+  const long = signature.inputs.filter(({ shape }) => shape.slice(signature.batched ? 0 : 1).includes(FREE));
+  const fill = Object.fromEntries(long.map(({ name, datatype }) => [name, datatype === 'BOOL' ? false : 0]));
+  const undo = writePadding(join(modelDirOf(onnxPath), 'config.yaml'), buckets, fill);
+  try {
+    return await measure(await readModelFile(onnxPath));
+  } catch (error) {
+    undo();
+    throw error;
+  }
 }
 
 async function chosenModels(

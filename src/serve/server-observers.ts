@@ -5,6 +5,7 @@ import type { LiveController } from '../live/controller/live-controller.js';
 import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
+import { SeenLengths } from '../live/observe/seen-lengths.js';
 import type { ClusterStatus } from '../live/observe/status/cluster-status.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { ControllerMetrics } from '../live/observe/telemetry/controller-metrics.js';
@@ -14,6 +15,7 @@ import type { Route } from '../live/observe/telemetry/route.js';
 import { LivePage } from '../live/observe/ui/live-page.js';
 import { RecentActivity } from '../live/observe/ui/recent-activity.js';
 import { LONGEST_S } from '../live/recording/server-recorder.js';
+import { shareText } from '../record/share-text.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
@@ -51,6 +53,7 @@ export function observersOf(
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
     limits: tenants.length === 0 ? null : { run: loggedLimits(events, tenants) },
     unserved: watched(options, assembly, events),
+    lengths: lengthsSeen(assembly, events),
     failed: log.isLevelEnabled('debug') ? loggedFailures(log, assembly) : null,
     keeper:
       journal === null || options.journal === null ? null : keeping(options, options.journal, journal.path),
@@ -117,6 +120,21 @@ function watched(
     run: watch,
     events: { modelGone: (model) => watch.modelGone(model) },
     ended: async () => watch.close(),
+  };
+}
+
+/** Lengths of inputs, with a line for the operator when others would be better to pad to. */
+function lengthsSeen({ cluster }: Assembly, log: EventLog) {
+  const lengths = new SeenLengths((model, { requests, shortest, longest, buckets, padding }) => {
+    const { name } = cluster.spec.models[model];
+    const seen = `the inputs of ${requests} requests were ${shortest} to ${longest} long`;
+    const advice = `"buckets: [${buckets.join(', ')}]" with "fill" pads them by ${shareText(padding)}: escapement profile measure --buckets-from writes both`;
+    log.say('info', { model: name }, `model ${name}: ${seen}; ${advice}`, name);
+  });
+  return {
+    ...{ run: lengths, seen: lengths },
+    started: ({ core }: LiveController) => lengths.watch(core.cluster.models),
+    events: { modelGone: (model: number) => lengths.forget(model) },
   };
 }
 

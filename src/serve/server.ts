@@ -260,6 +260,7 @@ export class Server {
         classes: settings.classes,
         tenants: settings.tenants.list,
         scaling: observers.scaling?.status() ?? null,
+        lengthsOf: (model) => observers.lengths.seen.advice(model),
         nowNs: controller.nowNs(),
       });
     return [

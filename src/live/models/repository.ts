@@ -144,6 +144,13 @@ export async function readModelFile(onnxPath: string, config?: string): Promise<
   };
 }
 
+/** Folder with the settings of a model in a repository. Throws `E_MODEL_FILE` for a file that is in none. */
+export function modelDirOf(onnxPath: string): string {
+  const place = placeOf(onnxPath);
+  if (place === null) throw problem('is in no repository, so it has no config.yaml', onnxPath);
+  return join(place.versionDir, '..');
+}
+
 /** Place of a model's file in a repository. */
 interface ModelPlace {
   readonly name: string;

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { isMap } from 'yaml';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { isMap, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { type ErrorCode, EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
+import { writeWhole } from '../../base/files/output-file.js';
 import { readYaml } from '../../base/files/yaml-text.js';
 import { TYPE_NAMES } from '../../base/type-names.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
@@ -155,6 +156,25 @@ export function readSettings(path: string): ModelSettings {
   const what = unknown ? `unknown key; known: ${Object.keys(schema.shape).join(', ')}` : issue.message;
   const node = document.getIn(keys, true) as { range?: readonly [number, number, number] } | undefined;
   return fail(unknown ? 'E_CONFIG_KEY' : 'E_CONFIG_VALUE', what, node?.range?.[0] ?? 0, keys.join('.'));
+}
+
+/**
+ * Writes lengths that inputs are padded to into a model's settings and, if these have none, values to pad with. Returns
+ * what undoes it. Throws like `readSettings`, and `E_FILE_WRITE`.
+ */
+export function writePadding(
+  path: string,
+  buckets: readonly number[],
+  fill: NonNullable<ModelSettings['fill']>,
+): () => void {
+  const { fill: own } = readSettings(path);
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : null;
+  const document = parseDocument(before ?? '');
+  const put = (key: string, value: unknown) => document.set(key, document.createNode(value, { flow: true }));
+  put('buckets', buckets);
+  if (own === undefined) put('fill', fill);
+  writeWhole(path, document.toString({ lineWidth: 0 }));
+  return () => (before === null ? rmSync(path) : writeWhole(path, before));
 }
 
 /** Message for a value whose key does not explain it; undefined: the library's. */

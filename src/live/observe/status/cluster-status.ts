@@ -93,6 +93,16 @@ const partsSchema = z.object({
         ...{ ...window, others },
         copies: count().describe('GPUs that hold it.'),
         queued: count().describe('Requests that wait for it.'),
+        lengths: z
+          .object({
+            requests: count().describe('Requests since the start, those of unknown length left out.'),
+            shortest: count(),
+            longest: count(),
+            buckets: z.array(figure).describe('Suggested for its config.yaml.'),
+            padding: figure.describe('Padding to these, as a share of the total length of the inputs.'),
+          })
+          .exactOptional()
+          .describe('Lengths of its inputs, if it takes several; absent before it has had 1000 requests.'),
         queueMs: average.describe(
           'Mean wait of executed requests for their INFER, ms; null: there were none.',
         ),

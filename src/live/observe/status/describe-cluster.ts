@@ -7,6 +7,7 @@ import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '
 import type { Tenant } from '../../../core/tenants.js';
 import { ratioOf } from '../../../record/counted.js';
 import { BY_STEP, dimensionsOf, type PartOf } from '../../../record/dimensions.js';
+import type { LengthAdvice } from '../seen-lengths.js';
 import { Breakdown, MOST_PARTS, Window } from './breakdown.js';
 import {
   type ClusterStatus,
@@ -34,6 +35,8 @@ interface StatusSources {
   readonly tenants: readonly Tenant[];
   /** Latest decision of the scaler; null: none. */
   readonly scaling: ScalingStatus | null;
+  /** Lengths of a model's inputs; null: too few are known. */
+  readonly lengthsOf: (model: number) => LengthAdvice | null;
   /** Since the start. */
   readonly nowNs: number;
 }
@@ -167,8 +170,10 @@ class Description {
     const { warm } = this.sources.core.cluster;
     return byModel.list((parts, { executed, ...sums }) => {
       const meanMs = (ns: number) => (executed === 0 ? null : round(ns / executed / NS_PER_MS));
+      const lengths = parts.length === 1 ? this.sources.lengthsOf(parts[0]) : null;
       return {
         key: this.nameOf(parts[0]),
+        ...(lengths === null ? {} : { lengths: { ...lengths, buckets: [...lengths.buckets] } }),
         copies: parts.reduce((sum, model) => sum + warm.count(model), 0),
         queued: parts.reduce((sum, model) => sum + this.queued[model], 0),
         queueMs: meanMs(sums.queueNs),

@@ -76,6 +76,7 @@ async function watched(
         kindOf: () => 'cpu',
         classes: [],
         tenants: [],
+        lengthsOf: () => null,
         scaling: null,
         nowNs,
       });
@@ -226,6 +227,7 @@ describe('the status of a cluster', () => {
       versionOf: () => '1',
       workerOf: () => 'local',
       kindOf: () => 'cpu',
+      lengthsOf: () => null,
       scaling: { gpus: [{ kind: 'cpu', up: 2, needed: 3 }], reason: 'because' },
       nowNs: 3 * MS,
     });
@@ -331,6 +333,7 @@ function withSenders() {
     describeCluster({
       ...{ collector, core, policy: 'clockwork', host: 'here', ready: true, scaling: null, nowNs },
       versionOf: (model) => String(model),
+      lengthsOf: () => null,
       workerOf: (gpu) => `worker${gpu}`,
       kindOf: (gpu) => ['fast', 'slow'][gpu],
       classes: [

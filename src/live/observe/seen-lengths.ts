@@ -1,0 +1,141 @@
+import type { ModelSpec } from '../../core/model.js';
+import type { RunObserver } from '../../core/observer.js';
+import type { RequestTable } from '../../core/request.js';
+
+/** Lengths of the inputs of a model's requests, and those to which they are best padded. */
+export interface LengthAdvice {
+  readonly requests: number;
+  readonly shortest: number;
+  readonly longest: number;
+  readonly buckets: readonly number[];
+  /** Padding as a share of the inputs' total length. */
+  readonly padding: number;
+}
+
+/** Number of requests after which there is advice; it is renewed each time that they have doubled. */
+const LEAST_REQUESTS = 1000;
+/** Padding that needs no more buckets, difference of padding that needs no others, and limit on buckets. */
+const LITTLE_PADDING = 0.2;
+const MUCH_LESS = 0.1;
+const MOST_BUCKETS = 8;
+/** Longer lengths are rounded up to so many significant bits, so that there are only about a thousand. */
+const BITS = 6;
+
+/** Counts the lengths of each model's inputs, and suggests buckets. */
+export class SeenLengths implements RunObserver {
+  /** By model, if it takes several lengths. */
+  private readonly seen: (Seen | undefined)[] = [];
+  private models: readonly ModelSpec[] = [];
+
+  /** `suggested`: called with the first advice for a model. */
+  constructor(private readonly suggested: (model: number, advice: LengthAdvice) => void) {}
+
+  /** Attaches the models of the running controller, which come and go. */
+  watch(models: readonly ModelSpec[]): void {
+    this.models = models;
+  }
+
+  answered({ model, length }: RequestTable, slot: number): void {
+    const index = model[slot];
+    if (length[slot] === 0 || this.models[index]?.lengths === undefined) return;
+    this.seen[index] ??= { counts: new Map(), requests: 0, nextLook: LEAST_REQUESTS, advice: null };
+    const seen = this.seen[index];
+    const rounded = roundedUp(length[slot]);
+    seen.counts.set(rounded, (seen.counts.get(rounded) ?? 0) + 1);
+    if (++seen.requests < seen.nextLook) return;
+    seen.nextLook *= 2;
+    const isFirst = seen.advice === null;
+    seen.advice = adviceOn(seen, this.models[index]);
+    if (isFirst && seen.advice !== null) this.suggested(index, seen.advice);
+  }
+
+  completed(): void {}
+
+  /** Null: too few requests, or what it has is about as good. */
+  advice(model: number): LengthAdvice | null {
+    return this.seen[model]?.advice ?? null;
+  }
+
+  /** Forgets the index, which may be reused. */
+  forget(model: number): void {
+    delete this.seen[model];
+  }
+}
+
+interface Seen {
+  /** By length. */
+  readonly counts: Map<number, number>;
+  requests: number;
+  nextLook: number;
+  advice: LengthAdvice | null;
+}
+
+function roundedUp(length: number): number {
+  const step = 2 ** Math.max(0, Math.floor(Math.log2(length)) + 1 - BITS);
+  return Math.ceil(length / step) * step;
+}
+
+/** Null: the model pads as little, or its inputs have one length. */
+function adviceOn(
+  { counts, requests }: Seen,
+  { lengths: own = [], equalLengths }: ModelSpec,
+): LengthAdvice | null {
+  const lengths = [...counts.keys()];
+  const best = bestBuckets(counts, MOST_BUCKETS, LITTLE_PADDING);
+  const isAsGood =
+    equalLengths === true ? lengths.length === 1 : paddingTo(own, counts) <= best.padding + MUCH_LESS;
+  if (isAsGood) return null;
+  return { requests, shortest: Math.min(...lengths), longest: Math.max(...lengths), ...best };
+}
+
+/** Padding to these buckets; longer inputs are not padded. */
+function paddingTo(buckets: readonly number[], counts: ReadonlyMap<number, number>): number {
+  let total = 0;
+  let padded = 0;
+  for (const [length, count] of counts) {
+    total += count * length;
+    padded += count * (buckets.find((bucket) => bucket >= length) ?? length);
+  }
+  return padded / total - 1;
+}
+
+/**
+ * Buckets for inputs, given the number of those of each length: those with the least padding, as many as make that at
+ * most `enough`, a share of the total length, but not more than `most`.
+ */
+export function bestBuckets(
+  counts: ReadonlyMap<number, number>,
+  most: number,
+  enough: number,
+): Pick<LengthAdvice, 'buckets' | 'padding'> {
+  const lengths = [...counts.keys()].sort((a, b) => a - b);
+  const { length: all } = lengths;
+  // By number of the shortest lengths: their inputs, and the total length of these when padded.
+  const inputs = new Float64Array(all + 1);
+  let total = 0;
+  for (const [i, length] of lengths.entries()) {
+    const count = counts.get(length) ?? 0;
+    inputs[i + 1] = inputs[i] + count;
+    total += count * length;
+  }
+  let padded = new Float64Array(all + 1).fill(Number.POSITIVE_INFINITY, 1);
+  // By number of buckets, and of the shortest lengths: where the last bucket begins.
+  const begins: Int32Array[] = [];
+  do {
+    const before = padded;
+    const begin = new Int32Array(all + 1);
+    padded = new Float64Array(all + 1).fill(Number.POSITIVE_INFINITY);
+    for (let end = 1; end <= all; end++)
+      for (let from = 0; from < end; from++) {
+        const sum = before[from] + (inputs[end] - inputs[from]) * lengths[end - 1];
+        if (sum >= padded[end]) continue;
+        padded[end] = sum;
+        begin[end] = from;
+      }
+    begins.push(begin);
+  } while (begins.length < Math.min(most, all) && padded[all] > (1 + enough) * total);
+  const buckets: number[] = [];
+  for (let end = all; end > 0; end = begins[begins.length - buckets.length][end])
+    buckets.unshift(lengths[end - 1]);
+  return { buckets, padding: padded[all] / total - 1 };
+}
