@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import type { ClusterSpec, GpuKind } from '../../core/cluster-spec.js';
-import type { ModelSpec, ModelTimes } from '../../core/model.js';
+import { bucketOf, timesOfBucket } from '../../core/lengths.js';
+import type { ModelTimes } from '../../core/model.js';
 import { kindOfWorker } from '../gpu-kind.js';
 import type { WorkerDescription } from '../messages.js';
 import type { ServedModel } from '../model.js';
@@ -166,7 +167,7 @@ export function onKinds(everywhere: readonly ModelOfKind[], kinds: number): Serv
   const all = everywhere.map((each) => each.model);
   const times = Array.from({ length: kinds }, (_, kind) => {
     const own = everywhere.flatMap((each) => (each.kind === kind ? each.model : []));
-    return slowest(own.length === 0 ? all : own);
+    return slowest(own.length === 0 ? all : own, model.spec.lengths);
   });
   const [first, ...others] = times as [ModelTimes, ...ModelTimes[]];
   return {
@@ -181,24 +182,17 @@ export function onKinds(everywhere: readonly ModelOfKind[], kinds: number): Serv
   };
 }
 
-function slowest(models: readonly ServedModel[]): ModelTimes {
+/** `lengths`: those of the result; some may have measured others, if inputs are not padded. */
+function slowest(models: readonly ServedModel[], lengths?: readonly number[]): ModelTimes {
   const specs = models.map(({ spec }) => spec);
-  return {
-    loadNs: Math.max(...specs.map(({ loadNs }) => loadNs)),
-    execNs: slowestOf(specs.map(({ execNs }) => execNs)),
-    ...lengthTimes(specs),
-  };
+  const loadNs = Math.max(...specs.map((spec) => spec.loadNs));
+  if (lengths === undefined) return { loadNs, execNs: slowestOf(specs.map(({ execNs }) => execNs)) };
+  const execNsByLength = lengths.map((length) =>
+    slowestOf(specs.map((spec) => timesOfBucket(spec, bucketOf(spec, length)))),
+  );
+  return { loadNs, execNs: execNsByLength[lengths.length - 1], execNsByLength };
 }
 
 function slowestOf([first, ...others]: readonly (readonly number[])[]): number[] {
   return first.map((ns, b) => Math.max(ns, ...others.map((other) => other[b])));
-}
-
-/** Times for each length, if the model takes several. */
-function lengthTimes(specs: readonly ModelSpec[]): Pick<ModelTimes, 'execNsByLength'> {
-  const tables = specs.flatMap(({ execNsByLength }) =>
-    execNsByLength === undefined ? [] : [execNsByLength],
-  );
-  if (tables.length === 0) return {};
-  return { execNsByLength: tables[0].map((_, bucket) => slowestOf(tables.map((table) => table[bucket]))) };
 }

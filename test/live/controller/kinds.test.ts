@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INFER } from '../../../src/core/action.js';
+import { checkModel } from '../../../src/core/model.js';
+import { onKinds } from '../../../src/live/controller/cluster-of-workers.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
 import { addTo, withController } from './harness.js';
 
@@ -69,5 +71,24 @@ describe('GPUs of several kinds', () => {
         'its GPUs are of kind h100, of which there were none at the start, only cpu: start the controller again when a worker of each kind is there (--min-workers)',
       ]);
     });
+  });
+});
+
+it('expects of a model whose workers measured other lengths what the slowest needs for each', () => {
+  const measured = (execNsByLength: Record<number, number>) => {
+    const { spec, ...model } = served('texts');
+    const lengths = Object.keys(execNsByLength).map(Number);
+    const rows = Object.values(execNsByLength).map((ns) => [ns]);
+    const times = { lengths, execNs: rows.at(-1) as number[], execNsByLength: rows };
+    return { ...model, spec: { ...spec, batchSizes: [1], equalLengths: true, ...times } };
+  };
+  const long = { kind: 0, model: measured({ 1: 10, 2: 20, 4: 40 }) };
+  const short = { kind: 1, model: measured({ 1: 30, 2: 15 }) };
+  const { spec } = onKinds([long, { ...short, kind: 0 }], 1);
+  expect(checkModel(spec)).toMatchObject({ lengths: [1, 2, 4], execNsByLength: [[30], [20], [40]] });
+  const { spec: other } = onKinds([short, long], 2);
+  expect(checkModel(other, 2)).toMatchObject({
+    ...{ lengths: [1, 2], execNsByLength: [[10], [20]] },
+    otherKinds: [{ execNs: [15], execNsByLength: [[30], [15]] }],
   });
 });
