@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { DRAINING, type InferenceService } from '../service.js';
+import { LARGE_BYTES } from '../transfer.js';
 import { API_ERRORS, ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
@@ -19,10 +20,6 @@ import { Origins, Site, traceOf } from './site.js';
 const JSON_TYPE = 'application/json';
 /** Methods that a path accepts, by the method it was declared with. */
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
-/** Answers that become one text with a character per byte, which Node writes together with the headers. */
-const COPIED_BYTES = 16 * 1024;
-/** Larger bodies get a buffer of their own, so that they can move between threads. */
-const LEAST_OWN_BYTES = 16 * 1024;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
 /** Errors that are likely to be gone a second later. */
@@ -223,8 +220,9 @@ export class HttpExchange {
       }
     };
     const finish = () => {
-      const isSmall = pieces.length === 1 && bytes < LEAST_OWN_BYTES;
-      this.attempt(() => use(isSmall ? pieces[0] : Buffer.concat(pieces, bytes)));
+      // What is large gets a buffer of its own, so that it can move between threads.
+      const isWhole = pieces.length === 1 && bytes <= LARGE_BYTES;
+      this.attempt(() => use(isWhole ? pieces[0] : Buffer.concat(pieces, bytes)));
     };
     request.on('data', receive).on('end', finish);
   }
@@ -251,11 +249,6 @@ export class HttpExchange {
     const headers = ['inference-header-content-length', String(head.length)];
     headers.push('content-type', 'application/octet-stream');
     this.send(200, headers, [head, ...tensors]);
-  }
-
-  /** Answers without a body. */
-  sendNothing(status: number, headers: string[]): void {
-    this.send(status, headers, []);
   }
 
   /** `mayLinger`: the rest of its body can be read. */
@@ -290,12 +283,14 @@ export class HttpExchange {
     return coding === undefined ? 0 : -1;
   }
 
-  private send(status: number, headers: string[], parts: readonly Uint8Array[]): void {
+  /** Answers with the parts as its body. */
+  send(status: number, headers: string[], parts: readonly Uint8Array[] = []): void {
     let bytes = 0;
     for (const { length } of parts) bytes += length;
     const response = this.sendHead(status, headers, bytes);
     if (response === null) return;
-    if (bytes <= COPIED_BYTES) response.end(Buffer.concat(parts, bytes).toString('latin1'), 'latin1');
+    // A text with a character per byte goes out together with the headers.
+    if (bytes <= LARGE_BYTES) response.end(Buffer.concat(parts, bytes).toString('latin1'), 'latin1');
     else {
       response.cork();
       for (const part of parts) response.write(part);

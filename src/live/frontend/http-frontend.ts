@@ -237,7 +237,7 @@ function options(exchange: HttpExchange, method: 'GET' | 'POST' | undefined): vo
       ...['access-control-allow-headers', CORS_HEADERS],
       ...['access-control-max-age', '600'],
     );
-  exchange.sendNothing(204, headers);
+  exchange.send(204, headers);
 }
 
 /** `problem`: why the server is not what is asked; null: it is. */
@@ -265,7 +265,7 @@ async function repositoryIndex(exchange: HttpExchange): Promise<object> {
 async function load(exchange: HttpExchange, name: string): Promise<void> {
   const given = await member(exchange, 'parameters', '{"parameters":{}}');
   await exchange.site.catalog.load(name, optionalObject(given, 'parameters'));
-  exchange.sendNothing(200, []);
+  exchange.send(200, []);
 }
 
 async function unload(exchange: HttpExchange, name: string): Promise<void> {
@@ -273,7 +273,7 @@ async function unload(exchange: HttpExchange, name: string): Promise<void> {
   const parameters = optionalObject(given, 'parameters');
   booleanParameter(parameters, 'unload_dependents');
   await exchange.site.catalog.unload(name, Object.keys(parameters));
-  exchange.sendNothing(200, []);
+  exchange.send(200, []);
 }
 
 /** The one member that a small body may have. `example`: the largest body that means something, for clients that send another. */

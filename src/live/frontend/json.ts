@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { fromHalf, toHalf } from '../half.js';
 import { DATATYPES, type Datatype, numbersOf, TENSOR_ARRAYS, viewOf } from '../model.js';
 import { bytesOfTexts, textsOf } from '../texts.js';
+import { LARGE_BYTES } from '../transfer.js';
 import { ApiError, shown } from './api-error.js';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -218,12 +219,12 @@ function jsonOfFloats(values: Float32Array | Float64Array): string {
   return Array.from(values, (value) => (Object.is(value, -0) ? '-0' : String(value))).join(',');
 }
 
-/** Smaller buffers may lie in a pool that others share, and are copied as fast. */
-const LEAST_BYTES = 16 * 1024;
-
-/** The buffers that the views fill alone or share only among themselves: those can move to another thread. */
+/**
+ * The large buffers of views, which they fill alone or share only among themselves: those can move to another thread. Smaller ones
+ * may lie in a pool that others share, and are copied as fast.
+ */
 export function ownBuffers(views: readonly Uint8Array[]): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
-  for (const { buffer } of views) if (buffer.byteLength >= LEAST_BYTES) buffers.add(buffer as ArrayBuffer);
+  for (const { buffer } of views) if (buffer.byteLength > LARGE_BYTES) buffers.add(buffer as ArrayBuffer);
   return [...buffers];
 }
