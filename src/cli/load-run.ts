@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import type { Experiment } from '../config/experiment.js';
-import { refusePipelines } from '../config/pipelines.js';
+import { targetNames } from '../config/pipelines.js';
 import { openTarget } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
 import type { PlayCounts } from '../load/player.js';
@@ -66,8 +66,7 @@ function flagsOf({ url, ...args }: LoadArgs): string[] {
 
 async function targetOptions(experiment: Experiment, args: LoadArgs): Promise<TargetOptions> {
   const { connections, retry, payload } = args;
-  refusePipelines(experiment, 'load sends to');
-  const models = experiment.models.map(({ name }) => name);
+  const models = targetNames(experiment.models, experiment.pipelines);
   return {
     ...{ models, retry, seed: experiment.seed, ...(await accessOf(args)), ...sendersOf(experiment) },
     ...(payload === undefined ? {} : { payloads: readPayloads(payload, models) }),

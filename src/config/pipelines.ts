@@ -257,15 +257,6 @@ function mapped<T, U>(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }
 
-/** Throws `E_CONFIG_VALUE` if there are pipelines where only single models are possible. */
-export function refusePipelines(
-  { pipelines, placeOf }: { readonly pipelines: readonly unknown[]; placeOf(path: string[]): ErrorPlace },
-  what: string,
-): void {
-  if (pipelines.length > 0)
-    refuse(`${what} single models only: simulate pipelines, or leave them out`, placeOf(['pipelines']));
-}
-
 /** Names that workloads send to: models, then pipelines. */
 export function targetNames(
   models: readonly { readonly name: string }[],

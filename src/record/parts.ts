@@ -61,10 +61,12 @@ export function buildParts(
     ...(has('class') && { class: parts('class') }),
     ...(has('tenant') && { tenant: parts('tenant') }),
     ...(has('length') && { length: parts('length').filter(hasOffered) }),
-    ...(has('pipeline') && {
-      pipeline: parts('pipeline'),
-      step: parts('step', (i) => ({ failedHere: recorder.failedHere[i] })),
-    }),
+    ...(has('pipeline') && { pipeline: parts('pipeline') }),
+    // A client does not see them.
+    ...(has('step') &&
+      recorder.causes !== null && {
+        step: parts('step', (i) => ({ failedHere: recorder.failedHere[i] })),
+      }),
     ...(has('kind') && { kind: parts('kind', (i) => kinds[i]) }),
     model: worstFirst(parts('model').filter(hasOffered)),
   };

@@ -162,7 +162,7 @@ export class Collector {
       windows: recorder.windows.rows(recorder.causes === null ? null : (this.fleet ?? recorder.gpus)),
       latencyCdf: latencyCurve(recorder.total(), 0),
       timeline: [],
-      setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment) },
+      setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment), ...pipelinesOf(experiment) },
     };
   }
 }
@@ -210,7 +210,7 @@ function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name:
 }
 
 function setupOf(experiment: Experiment): Omit<RunSetup, 'firstUsers'> {
-  const { cluster, models, pipelines, policy } = experiment;
+  const { cluster, models, policy } = experiment;
   const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {
     gpus: cluster.gpus,
@@ -220,12 +220,17 @@ function setupOf(experiment: Experiment): Omit<RunSetup, 'firstUsers'> {
     modelPages: models.map(({ pages }) => pages),
     modelInferMs: models.map((model) => shortestExecNs(model) / NS_PER_MS),
     ...lengthsOf(experiment),
-    ...(pipelines.length === 0 ? {} : { pipelines: pipelineSetup(pipelines) }),
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,
     policyOptions: { ...policy.options },
   };
+}
+
+/** Empty if there are no pipelines, which logs number after the models. */
+function pipelinesOf({ models, pipelines }: Experiment): Pick<RunSetup, 'modelPages' | 'pipelines'> {
+  if (pipelines.length === 0) return {};
+  return { modelPages: models.map(({ pages }) => pages), pipelines: pipelineSetup(pipelines) };
 }
 
 /** Pipelines as the results of a run describe them. */

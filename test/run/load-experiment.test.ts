@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { checkRun } from '../../src/audit/check-run.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
 import { runResultSchema } from '../../src/record/schema.js';
@@ -34,6 +35,25 @@ it('plays the requests of simulate, in their order', async () => {
   await playExperiment(experiment, target);
   expect(simulated.length).toBeGreaterThan(100);
   expect(target.sent.map(({ user, model, sloNs }) => [user, model, sloNs])).toEqual(simulated);
+});
+
+it('sends to pipelines as to models, which have no steps for a client', async () => {
+  const experiment = await parseExperiment(
+    `models: { kind: zoo, varieties: 2 }
+pipelines: { name: chain, steps: [{ id: a, model: resnet50 }, { id: b, model: resnet50, after: a }] }
+workload: { kind: fixed, rate: 100/s, duration: 200ms, models: ['chain', 'resnet50'] }`,
+    'chain.yaml',
+  );
+  const dir = tempDir();
+  const target = answering();
+  const { result } = await playExperiment(experiment, target, { outDir: dir });
+  const toChain = target.sent.filter(({ model }) => model === experiment.models.length).length;
+  expect(toChain).toBeGreaterThan(0);
+  expect(toChain).toBeLessThan(target.sent.length);
+  const { pipeline, step } = runResultSchema.parse(result).summary.by;
+  expect([pipeline![0]!.requests.ok, step]).toEqual([toChain, undefined]);
+  writeFileSync(join(dir, 'run.json'), JSON.stringify(result));
+  expect(checkRun(dir, { slackNs: 0 }).claims.filter(({ ok }) => !ok)).toEqual([]);
 });
 
 it('gives the result of a run, with what a client can know of it', async () => {
