@@ -131,7 +131,7 @@ export const runPartsSchema = z.object({
         .register(FIGURES, { unit: 'count', label: 'failed here', better: 'lower', ofScheduler: true })
         .exactOptional(),
     }),
-    'Requests of each pipeline step, from the end of the steps before it to its own end, against the deadline of the step; absent: there are no pipelines.',
+    'Requests of each pipeline step, from the end of the steps before it to its own end, against the deadline of the step; absent: there are no pipelines, or a client measured.',
   ).exactOptional(),
   kind: list(
     partSchema.extend({
