@@ -11,7 +11,7 @@ import { LOCAL, WorkerGone } from './link/worker-link.js';
 const AGAIN_MS = 5000;
 
 /** A worker, and the kind of its GPUs by index. */
-type ModelWorker = Pick<FleetWorker, 'link' | 'kind' | 'gpuNumbers'>;
+type ModelWorker = Pick<FleetWorker, 'link' | 'kind' | 'gpuNumbers' | 'isServing'>;
 
 /** Models of all workers of a fleet: each has the same ones at the same indices, or none where it has none of that name. */
 export class FleetModels {
@@ -181,7 +181,7 @@ export class FleetModels {
     else this.models.set(index, model);
   }
 
-  /** On failure, the worker is aligned with the others. */
+  /** Workers that are in service already get the model, too. On failure, the worker is aligned with the others. */
   private async adoptOne(
     { link, kind }: ModelWorker,
     index: number,
@@ -191,9 +191,14 @@ export class FleetModels {
     // Without a digest it is not known which files it has.
     if (reference.digest === '' || this.references.has(index)) return;
     const own = await link.addModel(index, reference);
-    if (own === null) return;
+    if (own === null || this.references.has(index)) return;
     const model = onKinds([{ kind, model: own }], this.kinds);
-    if (await found(index, model)) this.set(index, referenceOf(model, reference), model);
+    const serving = () => this.workers().filter(({ isServing }) => isServing);
+    for (const other of serving()) this.note(other, index, null);
+    if (!(await found(index, model))) return;
+    this.set(index, referenceOf(model, reference), model);
+    for (const other of serving())
+      this.addTo(other, index, reference).catch(({ message }: Error) => other.link.restart(message, null));
   }
 
   private async addTo(worker: ModelWorker, index: number, reference: ModelReference): Promise<void> {

@@ -129,6 +129,32 @@ describe('a controller that succeeds another', () => {
       expect(b.kinds(LOAD)).toHaveLength(1);
     });
   });
+
+  it('gives the models that it keeps to workers that came into service before', async () => {
+    const [early, without, failing, late] = workers('early', 'without', 'failing', 'late');
+    for (const worker of [early, without, failing]) worker.start = startWith(worker, [[]]);
+    late.start = startWith(late, [[2]], [THREE]);
+    let prepared = () => {};
+    early.preparing = new Promise<void>((resolve) => {
+      prepared = resolve;
+    });
+    without.lacks.add('three');
+    failing.offers = [];
+    await withController({ workers: [early, without, failing, late] }, async (run) => {
+      run.ask(2);
+      await run.pass(50);
+      const loads = () => [early, without, failing, late].map((worker) => worker.kinds(LOAD).length);
+      expect(loads()).toEqual([0, 0, 0, 0]);
+      expect(failing.restarts).toEqual(['model three, version 1: there is no model three']);
+      prepared();
+      await run.pass(1);
+      late.down();
+      run.ask(2);
+      await run.pass(50);
+      expect(run.outcomes).toEqual(['ok', 'ok']);
+      expect(loads()).toEqual([1, 0, 0, 0]);
+    });
+  });
 });
 
 /** A worker that is up as soon as the controller calls, with what an earlier one left. */
