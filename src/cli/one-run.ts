@@ -74,17 +74,13 @@ async function liveOrigin({ live: { device }, cluster: { gpus } }: Experiment): 
   return originOf({ devices: `${gpus} × ${device}`, environment: software });
 }
 
-/** Problems and files of a live run. A recording's folder is renamed when the run ends. */
+/** Device errors and files of a live run. A recording's folder is renamed when the run ends. */
 function liveLines({ deviceErrors, journal, recording }: LiveReport, out: string | undefined): string[] {
   const lines = [...deviceErrors];
   if (journal !== null) lines.push(`replay this run with: escapement replay ${quoted(journal)}`);
   if (recording === null) return lines;
-  const { file, seconds, dropped, problems } = recording;
+  const { file, seconds, dropped } = recording;
   const path = out === undefined ? file : join(out, basename(file));
   const without = dropped === 0 ? '' : `, ${dropped} events dropped`;
-  return [
-    ...lines,
-    `${seconds.toFixed(1)} s recorded in ${path}${without}`,
-    ...problems.map((problem) => `operators are missing for ${problem}`),
-  ];
+  return [...lines, `${seconds.toFixed(1)} s recorded in ${path}${without}`];
 }

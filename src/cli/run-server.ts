@@ -119,7 +119,7 @@ function recordOnSignal(control: () => RecordingControl | undefined): void {
     const recordings = control();
     try {
       if (recordings?.recording) await recordings.stop();
-      else recordings?.start('all');
+      else recordings?.start();
     } catch {
       // The log also reports errors.
     }

@@ -22,7 +22,6 @@ export const liveSchema = section({
 
 export const STORAGE_BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as const;
 export const RUNTIME_PRECISIONS = ['fp32', 'fp16'] as const;
-export const RECORDINGS = ['off', 'operators', 'all'] as const;
 
 /** A device with less left would have no room for inputs, outputs and the tensors between them. */
 const MOST_RESERVE = 0.99;
@@ -64,10 +63,7 @@ export const runtimeKeys = section({
     'Longest that onnxruntime may take for one step of preparing a model, such as reading it; then it is stopped, and the model is not served.',
     NS_PER_MS,
   ).prefault('30s'),
-  recording: choice(
-    "What is recorded from the start on: off, operators (lanes and onnxruntime's operators) or all (requests and decisions, too).",
-    RECORDINGS,
-  ).default('off'),
+  recording: flag('Record a timeline from the start on, for a minute at most.').default(false),
   recordingDir: text('Folder that recordings are written to.').default('recordings'),
 });
 

@@ -1,5 +1,5 @@
 import { NS_PER_US } from '../base/units.js';
-import { LANE_NAMES, LANE_WEIGHTS, type Lane } from '../core/action.js';
+import { LANE_NAMES, type Lane } from '../core/action.js';
 
 /** One event of the Trace Event Format; `ts` and `dur` are µs. */
 export interface TimelineEvent {
@@ -38,11 +38,6 @@ function gpuPid(gpu: number): number {
 
 export function laneTrack(gpu: number, lane: Lane): Track {
   return track(gpuPid(gpu), lane);
-}
-
-/** Track of operators that ran in parallel with others; `index` counts from 0. */
-export function operatorTrack(gpu: number, index: number): Track {
-  return track(gpuPid(gpu), LANE_WEIGHTS + 1 + index);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import { fileStamp } from '../base/clock/wall-clock.js';
-import type { Experiment } from '../config/experiment.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import { RemoteLink } from '../live/controller/link/remote-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
@@ -11,7 +10,7 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 
 interface RecordingOptions {
   /** True to record from the start. */
-  readonly autostart: Experiment['runtime']['recording'];
+  readonly autostart: boolean;
   /** Additional facts for the file. */
   readonly facts: TimelineFacts;
   /** Path for a recording that starts now. */
@@ -37,7 +36,6 @@ export class RecordingObserver implements ClusterObserver {
     const { models, gpus, spareGpus = 0 } = cluster.spec;
     this.control = new ServerRecorder({
       recorder: this.run,
-      fleet,
       clock,
       newPath,
       events,
@@ -56,7 +54,7 @@ export class RecordingObserver implements ClusterObserver {
   /** Throws `E_FILE_WRITE` if it should record from the start and the folder is not writable. */
   started(controller: LiveController): void {
     this.controller = controller;
-    if (this.options.autostart !== 'off') this.control.start(this.options.autostart);
+    if (this.options.autostart) this.control.start();
   }
 
   async ending(): Promise<void> {

@@ -71,7 +71,7 @@ function recordingOf(
     facts: { escapement: serverVersion },
     newPath: () => resolve(recordingDir, recordingName(world.unixMs())),
     events: {
-      started: (mode) => log.info({ mode }, `recording, for ${LONGEST_S} s at most`),
+      started: () => log.info(`recording, for ${LONGEST_S} s at most`),
       written: (recording) =>
         log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
       failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),

@@ -9,7 +9,6 @@ import {
 } from '../../src/config/runtime-settings.js';
 import {
   LIVE_DEVICES,
-  RECORDINGS,
   RUNTIME_PRECISIONS,
   type RuntimeSettings,
   runtimeSchema,
@@ -18,7 +17,6 @@ import {
 import { formatDuration } from '../../src/config/units-text.js';
 import { BUFFER_CACHES, PROVIDERS } from '../../src/live/device.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
-import { RECORDING_MODES } from '../../src/live/recording/recording-control.js';
 import { rowsOf } from '../rows.js';
 import { rejection } from './failure.js';
 
@@ -80,9 +78,9 @@ describe('environment', () => {
       environmentOverrides({
         ESCAPEMENT_ARENA: ' ',
         ESCAPEMENT_NONSENSE: '1',
-        ESCAPEMENT_RECORDING: ' all ',
+        ESCAPEMENT_RECORDING: ' true ',
       }),
-    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'all' }]);
+    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: true }]);
   });
 
   it('is not looked at unless asked', async () => {
@@ -150,7 +148,6 @@ describe('values', () => {
 test('what can be said is what live mode can do', () => {
   expect(STORAGE_BUFFER_CACHES).toEqual(BUFFER_CACHES);
   expect(RUNTIME_PRECISIONS).toEqual(PRECISIONS);
-  expect(RECORDINGS).toEqual(['off', ...RECORDING_MODES]);
 });
 
 test('an experiment can name every device that live mode has', () => {

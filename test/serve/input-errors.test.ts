@@ -6,10 +6,7 @@ import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { ModelHost } from '../../src/live/worker/executor/model-host.js';
-import { OperatorRecorder } from '../../src/live/worker/executor/operator-recorder.js';
-import { RecordSwitch } from '../../src/live/worker/executor/protocol.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
-import { tempDir } from '../cli/run-cli.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
 import { CPU } from '../live/models/fixtures.js';
 import { encodeGraph } from '../live/models/small-graph.js';
@@ -108,8 +105,7 @@ it.each([
 it('a batch that fails is run again, each request alone', async () => {
   const model = (await models()).find(({ spec }) => spec.name === 'lookup') as WorkerModel;
   const bytes = new Uint8Array(readFileSync(model.ortPath as string));
-  const recorder = new OperatorRecorder(new RecordSwitch(), tempDir(), 0, () => {});
-  const host = new ModelHost(CPU, new Map([[0, { model, bytes }]]), recorder);
+  const host = new ModelHost(CPU, new Map([[0, { model, bytes }]]));
   const order = { id: 1, model: 0, batchIndex: 2, latestNs: Number.POSITIVE_INFINITY };
   await host.perform({ ...order, kind: LOAD, count: 1, inputs: [] });
   const infer = (rows: number[], apart = false) => {

@@ -134,12 +134,6 @@ class SlowLink implements WorkerLink {
     this.link.restart(reason, gpu);
   }
 
-  startRecording(): void {}
-
-  stopRecording(): ReturnType<WorkerLink['stopRecording']> {
-    return this.link.stopRecording();
-  }
-
   close(): Promise<void> {
     return this.link.close();
   }

@@ -3,7 +3,6 @@ import type { Time } from '../../base/world/time.js';
 import { kindOfWorker } from '../gpu-kind.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { within } from '../within.js';
 import {
@@ -48,7 +47,6 @@ export interface FleetEvents {
 export class Fleet {
   private readonly workers: FleetWorker[] = [];
   private readonly numbers = new GpuNumbers();
-  private readonly recording = new FleetRecording();
   /** GPUs in service. */
   private readonly up = new Set<number>();
   private readonly changes = new Condition();
@@ -246,16 +244,6 @@ export class Fleet {
     this.numbers.workerOf(gpu)?.link.restart(reason, this.localGpu(gpu));
   }
 
-  /** Records the operators of INFERs from now on, also on workers that come up later. No effect while recording. */
-  startRecording(): void {
-    this.recording.start(this.links);
-  }
-
-  /** Returns the recordings of all workers, by the controller's clock. Never rejects. */
-  stopRecording(): Promise<FleetOperatorRuns> {
-    return this.recording.stop(this.links);
-  }
-
   /** Drives the workers until another controller asks for them. */
   yield(): void {
     for (const link of this.links) link.yield?.();
@@ -448,7 +436,6 @@ export class Fleet {
     const unused = pagesNotUsed(worker, counted);
     events?.worker(link.name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
     worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
-    this.recording.cameUp(link);
     present.slice(0, gpuNumbers.length).forEach((models, local) => {
       if (gone.includes(local)) return;
       this.up.add(gpuNumbers[local]);
@@ -474,7 +461,6 @@ export class Fleet {
     const gpus = local === null ? gpuNumbers : [gpuNumbers[local]];
     // Nothing is sent to it any more.
     if (local === null && phase !== 'connecting') worker.become(phase === 'draining' ? 'gone' : 'connecting');
-    this.recording.wentDown(link, reason);
     const lost = gpus.filter((gpu) => this.up.has(gpu));
     const what = local === null ? 'is down' : `has lost its GPU ${local}`;
     const follows = lost.length === 0 ? '' : `, so these GPUs are gone: ${lost.join(', ')}`;
@@ -564,38 +550,4 @@ const WHAT_TO_DO = 'stop another worker, or start the controller with a larger -
 
 function inWords(gpus: number): string {
   return gpus === 1 ? '1 GPU' : `${gpus} GPUs`;
-}
-
-/** Records operators on all workers of a fleet. */
-class FleetRecording {
-  private isOn = false;
-  /** Workers that went down meanwhile, with reasons. */
-  private lost: string[] = [];
-
-  /** No effect while recording. */
-  start(links: readonly WorkerLink[]): void {
-    if (!this.isOn) this.lost = [];
-    this.isOn = true;
-    for (const link of links) link.startRecording();
-  }
-
-  /** Never rejects: a worker's failure does not cost the others' recordings. */
-  async stop(links: readonly WorkerLink[]): Promise<FleetOperatorRuns> {
-    this.isOn = false;
-    const problems = this.lost;
-    const stop = (link: WorkerLink) =>
-      link.stopRecording().catch((error: Error) => {
-        problems.push(`${link.name}: ${error.message}`);
-        return NO_OPERATORS;
-      });
-    return { ...mergeOperatorRuns(await Promise.all(links.map(stop))), problems };
-  }
-
-  cameUp(link: WorkerLink): void {
-    if (this.isOn) link.startRecording();
-  }
-
-  wentDown({ name }: WorkerLink, reason: string): void {
-    if (this.isOn) this.lost.push(`${name} went down: ${reason}`);
-  }
 }

@@ -7,14 +7,12 @@ export interface OpenOptions {
   readonly savePath?: string;
   /** Configuration entries `session.*` of onnxruntime. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Prefix of the path of onnxruntime's own profile of the session, which it writes on request. */
-  readonly profilePrefix?: string | undefined;
 }
 
 /** A device and its settings as options of onnxruntime. */
 export function sessionOptions(
   device: OrtDeviceSpec,
-  { level, savePath, config = {}, profilePrefix }: OpenOptions,
+  { level, savePath, config = {} }: OpenOptions,
 ): InferenceSession.SessionOptions {
   const { intraOpThreads, interOpThreads, arena, memoryPattern } = device.session;
   const entries = {
@@ -35,7 +33,6 @@ export function sessionOptions(
     graphOptimizationLevel: level,
     logSeverityLevel: 4,
     ...(savePath === undefined ? {} : { optimizedModelFilePath: savePath }),
-    ...(profilePrefix === undefined ? {} : { enableProfiling: true, profileFilePrefix: profilePrefix }),
     extra: { session: entries },
   };
 }

@@ -39,8 +39,6 @@ export class ModelSession {
     readonly modelBytes: Uint8Array,
     private readonly signature: ModelSignature,
     batchSizes: readonly number[],
-    /** Number of warm-up runs before it was ready. */
-    readonly warmUps: number,
   ) {
     const maxBatchSize = batchSizes[batchSizes.length - 1];
     this.isFree = hasFreeSizes(signature);
@@ -64,23 +62,21 @@ export class ModelSession {
   /**
    * Loads `modelBytes`, an optimized model (`.ort`), and warms it up if needed, so that its first run takes no longer
    * than later ones. Pass the same bytes object for later loads: its compiled kernels are kept. `batchSizes` ascend;
-   * they are [1] unless the model is batched. With `profilePrefix` onnxruntime records its operators until
-   * `endProfiling`, which slows it down. Throws `E_DEVICE` if the device is missing, and `E_MODEL_FILE` if it cannot
-   * run the model.
+   * they are [1] unless the model is batched. Throws `E_DEVICE` if the device is missing, and `E_MODEL_FILE` if it
+   * cannot run the model.
    */
   static async create(
     modelBytes: Uint8Array,
     signature: ModelSignature,
     batchSizes: readonly number[],
     device: OrtDeviceSpec,
-    profilePrefix?: string,
   ): Promise<ModelSession> {
     await keepDevice(device);
     const config = { use_ort_model_bytes_directly: '1', use_ort_model_bytes_for_initializers: '1' };
-    const session = await openSession(modelBytes, device, { level: 'disabled', config, profilePrefix });
+    const session = await openSession(modelBytes, device, { level: 'disabled', config });
     const batches = batchSizes.length * (signature.lengths?.buckets.length ?? 1);
     const sizes = warmUpSizes(modelBytes, batches, device);
-    const model = new ModelSession(session, modelBytes, signature, batchSizes, sizes);
+    const model = new ModelSession(session, modelBytes, signature, batchSizes);
     try {
       for (const batch of model.batches.slice(0, sizes)) await model.execute(batch);
     } catch (error) {
@@ -178,11 +174,6 @@ export class ModelSession {
     ).flat();
     const own = tensors.map(({ dims }) => [1, ...dims.slice(1)]);
     return { outputs, shapes: own, copyInNs, copyOutNs: monotonicNs() - executedNs };
-  }
-
-  /** Writes the profile, to PREFIX_TIME.json, if possible. Afterwards the session runs at full speed. */
-  endProfiling(): void {
-    this.session.endProfiling();
   }
 
   /** Frees the session's memory on the device. Nothing may be called afterwards. */

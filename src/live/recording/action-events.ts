@@ -21,8 +21,6 @@ import {
   type Track,
   windowSpan,
 } from '../../record/timeline-events.js';
-import type { OperatorRun } from '../operator-runs.js';
-import { OperatorTracks } from './operator-tracks.js';
 import type { ActionRow, Recording } from './recording.js';
 
 /** Shorter actions have no visible parts. */
@@ -38,15 +36,12 @@ interface Shown extends ActionRow {
 
 /** Lanes of the GPUs: each action with its time, parts, window, and the decision it came from. */
 export class ActionEvents {
-  readonly operatorTracks = new OperatorTracks();
   /** By GPU and lane: end of the last action shown. */
   private readonly endsNs: number[] = [];
 
-  /** `operators`: those of each INFER by its id; consumed as they are shown. */
   constructor(
     private readonly recording: Recording,
     private readonly models: readonly string[],
-    private readonly operators: Map<number, OperatorRun[]>,
     /** End at which infinite windows are drawn. */
     private readonly untilNs: number,
   ) {}
@@ -79,22 +74,17 @@ export class ActionEvents {
 
   /** Stages of an INFER on the device; empty if unknown, as for a simulated one. */
   private *partsOf(
-    { id, gpu, track, copyIn, copyOut }: Shown,
+    { track, copyIn, copyOut }: Shown,
     beginNs: number,
     endNs: number,
   ): Generator<TimelineEvent> {
-    const operators = this.operators.get(id);
-    if (copyIn + copyOut === 0 && operators === undefined) return;
+    if (copyIn + copyOut === 0) return;
     if (endNs - beginNs < SHORTEST_NS) return;
     const lastNs = endNs - GAP_NS;
     const runNs = Math.min(beginNs + copyIn, lastNs);
     const ranNs = Math.max(runNs, lastNs - copyOut);
     if (copyIn > 0) yield slice(track, 'copy-in', 'stage', beginNs, runNs - GAP_NS, undefined);
     yield slice(track, 'run', 'stage', runNs, ranNs - GAP_NS, undefined);
-    if (operators !== undefined) {
-      this.operators.delete(id);
-      yield* this.operatorTracks.place(gpu, track, { beginNs: runNs, endNs: ranNs - GAP_NS }, operators);
-    }
     if (copyOut > 0) yield slice(track, 'copy-out', 'stage', ranNs, lastNs, undefined);
   }
 

@@ -4,7 +4,6 @@ import { OUTCOME_CANCELLED, type Outcome, type RequestTable } from '../../core/r
 import type { LiveEvents } from '../controller/live-events.js';
 import type { ResultMessage } from '../messages.js';
 import { Recording } from './recording.js';
-import type { RecordingMode } from './recording-control.js';
 
 /**
  * Records events around the core while switched on; otherwise it costs a branch. In the order of the controller:
@@ -14,8 +13,6 @@ export class ControllerRecorder
   implements RunObserver, Pick<LiveEvents, 'traced' | 'stepped' | 'sent' | 'ran'>
 {
   private recording: Recording | null = null;
-  /** Same recording, if requests and decisions are recorded, too. */
-  private decisions: Recording | null = null;
   /** Counts of the current step so far; a reused object. */
   private readonly step = { arrived: 0, answered: 0, results: 0, sent: 0 };
   private unansweredBefore = 0;
@@ -25,9 +22,8 @@ export class ControllerRecorder
   /** `unanswered`: number of requests that the core has not answered. */
   constructor(private readonly unanswered: () => number) {}
 
-  begin(mode: RecordingMode, nowNs: number): void {
-    this.recording = new Recording(mode, nowNs);
-    this.decisions = mode === 'all' ? this.recording : null;
+  begin(nowNs: number): void {
+    this.recording = new Recording(nowNs);
     this.startStep();
   }
 
@@ -35,13 +31,12 @@ export class ControllerRecorder
   end(): Recording | null {
     const { recording } = this;
     this.recording = null;
-    this.decisions = null;
     this.stepOf.clear();
     return recording;
   }
 
   traced(id: number, traceparent: string): void {
-    this.decisions?.addTrace(id, traceparent);
+    this.recording?.addTrace(id, traceparent);
   }
 
   answered(
@@ -52,9 +47,9 @@ export class ControllerRecorder
     _copies: number,
     action: Action | null,
   ): void {
-    if (this.decisions === null) return;
+    if (this.recording === null) return;
     this.step.answered++;
-    this.decisions.add(this.decisions.requests, {
+    this.recording.add(this.recording.requests, {
       id: requests.id[slot],
       model: requests.model[slot],
       arrival: requests.arrivalNs[slot],
@@ -81,17 +76,17 @@ export class ControllerRecorder
   }
 
   sent(action: Action): void {
-    if (this.decisions === null) return;
+    if (this.recording === null) return;
     this.step.sent++;
-    this.stepOf.set(action.id, this.decisions.steps.count);
+    this.stepOf.set(action.id, this.recording.steps.count);
   }
 
   stepped(nowNs: number, tookNs: number): void {
-    if (this.decisions === null) return;
+    if (this.recording === null) return;
     const { step } = this;
     step.arrived = this.unanswered() - this.unansweredBefore + step.answered;
     const didSomething = step.arrived + step.answered + step.results + step.sent > 0;
-    if (didSomething) this.decisions.add(this.decisions.steps, { begin: nowNs, took: tookNs, ...step });
+    if (didSomething) this.recording.add(this.recording.steps, { begin: nowNs, took: tookNs, ...step });
     this.startStep();
   }
 

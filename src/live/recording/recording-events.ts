@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { NS_PER_MS, NS_PER_US } from '../../base/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import {
   DECISIONS,
@@ -13,13 +13,11 @@ import {
   trackNames,
 } from '../../record/timeline-events.js';
 import { type TimelineFacts, TimelineFile } from '../../record/timeline-file.js';
-import type { OperatorRun } from '../operator-runs.js';
 import { ActionEvents } from './action-events.js';
 import type { Recording } from './recording.js';
 
 /** Events written at a time: a fraction of a millisecond, so that the server can continue in between. */
 const EVENTS_A_TURN = 64;
-const OPERATORS_A_TURN = 4096;
 /** Colours in chrome://tracing, by outcome; Perfetto colours by name. */
 const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black', 'grey'];
 
@@ -40,19 +38,11 @@ interface RecordedTimeline {
 export async function writeRecording(
   path: string,
   timeline: RecordedTimeline,
-  operators: readonly OperatorRun[],
   facts: TimelineFacts,
 ): Promise<number> {
-  const byAction = new Map<number, OperatorRun[]>();
-  for (const [i, operator] of operators.entries()) {
-    const group = byAction.get(operator.action);
-    if (group === undefined) byAction.set(operator.action, [operator]);
-    else group.push(operator);
-    if (i % OPERATORS_A_TURN === OPERATORS_A_TURN - 1) await setImmediate();
-  }
   const file = new TimelineFile(path, facts);
   try {
-    for (const event of eventsOf(timeline, byAction)) {
+    for (const event of eventsOf(timeline)) {
       file.write(event);
       if (file.events % EVENTS_A_TURN === 0) await setImmediate();
     }
@@ -66,12 +56,9 @@ export async function writeRecording(
 
 /**
  * All events of a recording. Enclosing events precede enclosed ones, and the source of an arrow precedes the arrow: viewers
- * sort by time and keep this order for equal times. `operators`: by id of the INFER; consumed.
+ * sort by time and keep this order for equal times.
  */
-function* eventsOf(
-  { recording, untilNs, models, gpus }: RecordedTimeline,
-  operators: Map<number, OperatorRun[]>,
-): Generator<TimelineEvent> {
+function* eventsOf({ recording, untilNs, models, gpus }: RecordedTimeline): Generator<TimelineEvent> {
   yield* processNames(DECISIONS.pid, 'controller', 0);
   yield* trackNames(DECISIONS, 'decisions', 0);
   for (let gpu = 0; gpu < gpus.length; gpu++) yield* gpuNames(gpu, gpus[gpu]);
@@ -80,12 +67,8 @@ function* eventsOf(
       ...{ arrived, results, answered, sent },
     });
   yield* requestEvents(recording, models);
-  const actions = new ActionEvents(recording, models, operators, untilNs);
-  yield* actions.events();
-  yield instant(DECISIONS, 'end of recording', 'recording', untilNs, {
-    operatorsMovedUs: Math.round(actions.operatorTracks.mostMovedNs / NS_PER_US),
-    infersWithoutSlice: operators.size,
-  });
+  yield* new ActionEvents(recording, models, untilNs).events();
+  yield instant(DECISIONS, 'end of recording', 'recording', untilNs, undefined);
 }
 
 /** Requests from arrival to answer; they overlap. */

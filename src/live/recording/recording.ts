@@ -1,5 +1,3 @@
-import type { RecordingMode } from './recording-control.js';
-
 /** Limit of a minute at about 3,000 requests/s; at most 64 MB, and about as much again if all have traces. */
 const MOST_ROWS = 500_000;
 /** Rows per block: a new block is allocated in microseconds. */
@@ -21,7 +19,6 @@ export class Recording {
   dropped = 0;
 
   constructor(
-    readonly mode: RecordingMode,
     readonly fromNs: number,
     private readonly mostRows = MOST_ROWS,
   ) {}

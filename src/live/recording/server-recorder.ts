@@ -3,10 +3,9 @@ import { checkWritable } from '../../base/files/output-file.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import type { Timer } from '../../base/world/time.js';
 import type { TimelineFacts } from '../../record/timeline-file.js';
-import type { FleetOperatorRuns } from '../operator-runs.js';
 import type { ControllerRecorder } from './controller-recorder.js';
 import type { Recording } from './recording.js';
-import type { RecordingControl, RecordingMode, WrittenRecording } from './recording-control.js';
+import type { RecordingControl, WrittenRecording } from './recording-control.js';
 import { writeRecording } from './recording-events.js';
 
 /** Length after which a recording ends by itself. */
@@ -14,8 +13,6 @@ export const LONGEST_S = 60;
 
 interface ServerRecorderOptions {
   readonly recorder: ControllerRecorder;
-  /** Records onnxruntime's operators on the workers; times are those of `clock`. */
-  readonly fleet: { startRecording(): void; stopRecording(): Promise<FleetOperatorRuns> };
   /** Clock of the controller. */
   readonly clock: Pick<Clock, 'nowNs' | 'time'>;
   readonly models: () => readonly string[];
@@ -30,7 +27,7 @@ interface ServerRecorderOptions {
 }
 
 export interface RecordingEvents {
-  started(mode: RecordingMode): void;
+  started(): void;
   written(recording: WrittenRecording): void;
   failed(error: Error): void;
 }
@@ -49,9 +46,9 @@ export class ServerRecorder implements RecordingControl {
     return this.isRecording;
   }
 
-  start(mode: RecordingMode): void {
+  start(): void {
     if (this.isRecording) return;
-    const { fleet, recorder, clock, newPath, events } = this.options;
+    const { recorder, clock, newPath, events } = this.options;
     this.path = newPath();
     try {
       checkWritable(this.path);
@@ -60,12 +57,11 @@ export class ServerRecorder implements RecordingControl {
       throw error;
     }
     this.isRecording = true;
-    fleet.startRecording();
-    recorder.begin(mode, clock.nowNs());
+    recorder.begin(clock.nowNs());
     // `events` receives errors.
     const stop = () => void this.stop().catch(() => {});
     this.limit = clock.time.after((LONGEST_S * NS_PER_S) / NS_PER_MS, stop).unref();
-    events.started(mode);
+    events.started();
   }
 
   /** A second call while it writes waits for the same file. */
@@ -80,13 +76,12 @@ export class ServerRecorder implements RecordingControl {
 
   private async finish(): Promise<WrittenRecording | null> {
     this.limit?.cancel();
-    const { recorder, fleet, clock, events } = this.options;
+    const { recorder, clock, events } = this.options;
     const untilNs = clock.nowNs();
     const recording = recorder.end();
     if (recording === null) return null;
-    const operatorRuns = await fleet.stopRecording();
     try {
-      const written = await this.write(recording, untilNs, operatorRuns);
+      const written = await this.write(recording, untilNs);
       events.written(written);
       return written;
     } catch (error) {
@@ -95,28 +90,20 @@ export class ServerRecorder implements RecordingControl {
     }
   }
 
-  private async write(
-    recording: Recording,
-    untilNs: number,
-    { operators, dropped: droppedOperators, problems }: FleetOperatorRuns,
-  ): Promise<WrittenRecording> {
+  private async write(recording: Recording, untilNs: number): Promise<WrittenRecording> {
     const { models, gpus, facts } = this.options;
     const { path } = this;
     const seconds = (untilNs - recording.fromNs) / NS_PER_S;
     const events = await writeRecording(
       path,
       { recording, untilNs, models: models(), gpus: gpus() },
-      operators,
       {
         ...facts(),
-        mode: recording.mode,
         fromSeconds: recording.fromNs / NS_PER_S,
         seconds,
         droppedEvents: recording.dropped,
-        droppedOperators,
-        ...(problems.length === 0 ? {} : { problems: problems.join('; ') }),
       },
     );
-    return { file: path, seconds, events, dropped: recording.dropped + droppedOperators, problems };
+    return { file: path, seconds, events, dropped: recording.dropped };
   }
 }

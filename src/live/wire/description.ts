@@ -13,7 +13,7 @@ const LONGEST_NS = 3600 * NS_PER_S;
 /** Limit on models of a worker: lists are as long as the largest index. */
 const MOST_MODELS = 100_000;
 
-export const COUNT = z.int().nonnegative();
+const COUNT = z.int().nonnegative();
 const POSITIVE = z.int().positive();
 const NS = POSITIVE.max(LONGEST_NS);
 

@@ -4,16 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import { FREE } from '../model.js';
 import type { ModelList } from '../model-list.js';
-import type { OperatorTable } from '../operator-table.js';
-import {
-  COUNT,
-  DATATYPE,
-  DESCRIPTION,
-  MODEL_INDEX,
-  MODEL_REFERENCE,
-  SERVED_MODEL,
-  STATE,
-} from './description.js';
+import { DATATYPE, DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE } from './description.js';
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
@@ -91,10 +82,6 @@ const QUESTION = z.discriminatedUnion('what', [
   z.object({ what: z.literal('listModels'), name: TEXT.nullable(), config: TEXT.optional() }),
   /** Another model is to be at the index, or none. Answer: the `ServedModel` as this worker runs it, or null: none. */
   z.object({ what: z.literal('changeModel'), index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() }),
-  /** Record the operators of INFERs from now on, as onnxruntime runs them. Answer: null. */
-  z.object({ what: z.literal('startRecording') }),
-  /** Answer: the number of operators that are missing, after messages with the others. */
-  z.object({ what: z.literal('stopRecording') }),
 ]);
 export type Question = z.infer<typeof QUESTION>;
 
@@ -121,25 +108,6 @@ export type ControllerMessage = z.infer<typeof CONTROLLER_MESSAGE>;
 
 /** Term of the driver, or of the last one while there is none; 0: there never was one. Its name; empty: none. */
 const LEASE = { term: TERM, controller: TEXT, yields: z.boolean().optional() };
-
-/** Runs of operators in a message: about 100 KB, so that results in between do not wait long. */
-export const MOST_OF_TABLE = 2000;
-const COLUMN = listOf(NS, 0, MOST_OF_TABLE);
-/** Runs of operators as columns. */
-const OPERATORS = z
-  .object({
-    nodes: listOf(z.object({ name: TEXT, operator: TEXT, provider: TEXT }), 0, MOST_OF_TABLE),
-    node: SIZES,
-    action: COLUMN,
-    beginNs: COLUMN,
-    endNs: COLUMN,
-  })
-  .refine(
-    ({ nodes, node, action, beginNs, endNs }) =>
-      [action, beginNs, endNs].every(({ length }) => length === node.length) &&
-      node.every((index) => index < nodes.length),
-    'it is inconsistent',
-  ) as unknown as z.ZodType<OperatorTable>;
 
 const TEXTS = listOf(WORDS);
 const ENSEMBLE_TENSORS = listOf(
@@ -174,7 +142,7 @@ const MODEL_LIST = z.object({
 type WireModelList = z.infer<typeof MODEL_LIST>;
 
 /** Possible values of answers; their questions say which is expected. */
-const ANSWER = z.union([STATE, MODEL_LIST, SERVED_MODEL, COUNT, z.null()]);
+const ANSWER = z.union([STATE, MODEL_LIST, SERVED_MODEL, z.null()]);
 export type Answer = z.infer<typeof ANSWER>;
 
 const WORKER_MESSAGE = z.discriminatedUnion('body', [
@@ -188,7 +156,6 @@ const WORKER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: WORDS }),
   /** `id`: that of the question. `error`: why there is no value, for people; empty: there is. */
   z.object({ body: z.literal('answer'), id: INT, value: ANSWER, error: WORDS }),
-  z.object({ body: z.literal('operators'), id: INT, operators: OPERATORS }),
 ]);
 export type WorkerMessage = z.infer<typeof WORKER_MESSAGE>;
 export type Welcome = Extract<WorkerMessage, { readonly body: 'welcome' }>;

@@ -12,7 +12,6 @@ import type {
 } from '../messages.js';
 import type { ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, type ModelReference, type ModelSource, NO_MODELS } from '../model-list.js';
-import { mergeOperatorRuns, NO_OPERATORS, type OperatorRuns } from '../operator-runs.js';
 import { deviceMemory } from '../ort/device-memory.js';
 import { copied } from '../transfer.js';
 import { REAL_WORLD } from '../world/real-world.js';
@@ -75,8 +74,6 @@ export class LocalMachine implements Machine {
   private readonly watches: readonly MemoryWatch[];
   private readonly readings: Timer | null = null;
   private events: MachineEvents | null = null;
-  /** Chain of recording starts and stops, which run one after the other. */
-  private recording: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
     const { kind, devices, models, pages, pageBytes, world = REAL_WORLD } = options;
@@ -180,27 +177,6 @@ export class LocalMachine implements Machine {
 
   dropModel(index: number): Promise<void> {
     return this.held.drop(index, () => this.modelChanged(index));
-  }
-
-  startRecording(): void {
-    this.recording = this.recording.then(() => {
-      for (const executor of this.executors) executor.startRecording();
-    });
-    // Errors are reported by `stopRecording`.
-    this.recording.catch(() => {});
-  }
-
-  stopRecording(): Promise<OperatorRuns> {
-    const stop = () => Promise.all(this.executors.map((executor) => executor.stopRecording()));
-    const stopped = this.recording.then(stop, async (error) => {
-      await stop();
-      throw error;
-    });
-    this.recording = stopped.then(
-      () => {},
-      () => {},
-    );
-    return stopped.then(mergeOperatorRuns);
   }
 
   async close(): Promise<void> {
@@ -443,16 +419,6 @@ export class Executor {
     this.restarting ??= this.restart();
     await this.restarting;
     return this.nothing();
-  }
-
-  /** Records operators from now on, until the threads die or it is stopped. Throws if there is no place for them. */
-  startRecording(): void {
-    this.live?.startRecording();
-  }
-
-  /** Empty if none were recorded. Rejects if they cannot be read. */
-  async stopRecording(): Promise<OperatorRuns> {
-    return this.live?.stopRecording() ?? NO_OPERATORS;
   }
 
   /** Ends the threads for good. */

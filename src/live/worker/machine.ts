@@ -1,7 +1,6 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { ModelList, ModelReference } from '../model-list.js';
-import type { OperatorRuns } from '../operator-runs.js';
 
 /** Events of a machine for its driver. */
 export interface MachineEvents {
@@ -40,12 +39,5 @@ export interface Machine {
   addModel(index: number, reference: ModelReference): Promise<ServedModel | null>;
   /** Removes the model at the index. Resolves when its memory is free. */
   dropModel(index: number): Promise<void>;
-  /** Records the operators of INFERs from now on, as far as onnxruntime runs them. No effect while recording. */
-  startRecording(): void;
-  /**
-   * Recorded operators; empty if there are none. A GPU that dies meanwhile takes its recording along. Rejects if a
-   * recording cannot be written or read.
-   */
-  stopRecording(): Promise<OperatorRuns>;
   close(): Promise<void>;
 }

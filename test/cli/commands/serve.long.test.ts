@@ -150,7 +150,7 @@ describe('escapement serve', () => {
       [[...simulated, '--tls-cert', empty, '--tls-key', empty], 44, /E_TLS: /],
       [[...simulated, '--journal', '/dev/null/x'], 22, /E_FILE_WRITE: .*\/dev\/null/],
       [
-        [...simulated, '--set', 'runtime.recordingDir=/dev/null/x', '--set', 'runtime.recording=all'],
+        [...simulated, '--set', 'runtime.recordingDir=/dev/null/x', '--set', 'runtime.recording=true'],
         22,
         /E_FILE_WRITE: \/dev\/null\/x\/.*: cannot be written/,
       ],

@@ -10,7 +10,6 @@ import type {
 import type { ServedModel } from '../../../src/live/model.js';
 import type { ModelReference } from '../../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../../src/live/model-list.js';
-import { NO_OPERATORS, type OperatorRuns } from '../../../src/live/operator-runs.js';
 import { model as modelSpec } from '../../core/fixtures.js';
 import { MS } from '../../sim/fixtures.js';
 
@@ -63,9 +62,6 @@ export class FakeWorker implements WorkerLink {
   readonly sent: ActionMessage[] = [];
   readonly restarts: string[] = [];
   closed = false;
-  /** How often it was asked to record operators. */
-  recordings = 0;
-  profile: OperatorRuns | Error = NO_OPERATORS;
   /** False: it keeps what it is sent, and the test answers. */
   executing = true;
   /** Models that it cannot load. */
@@ -145,15 +141,6 @@ export class FakeWorker implements WorkerLink {
   restart(reason: string, only: number | null): void {
     this.restarts.push(reason);
     queueMicrotask(() => this.down(reason, only));
-  }
-
-  startRecording(): void {
-    this.recordings++;
-  }
-
-  async stopRecording(): Promise<OperatorRuns> {
-    if (this.profile instanceof Error) throw this.profile;
-    return this.profile;
   }
 
   async close(): Promise<void> {

@@ -3,9 +3,8 @@ import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import type { Action } from '../../../src/core/action.js';
 import { RequestTable } from '../../../src/core/request.js';
 import type { ResultMessage } from '../../../src/live/messages.js';
-import type { FleetOperatorRuns, OperatorRun } from '../../../src/live/operator-runs.js';
 import { ControllerRecorder } from '../../../src/live/recording/controller-recorder.js';
-import type { RecordingMode, WrittenRecording } from '../../../src/live/recording/recording-control.js';
+import type { WrittenRecording } from '../../../src/live/recording/recording-control.js';
 import { ServerRecorder } from '../../../src/live/recording/server-recorder.js';
 import { recordingPath } from './fixtures.js';
 import { type ReadTrace, readTrace } from './trace-reader.js';
@@ -13,27 +12,19 @@ import { type ReadTrace, readTrace } from './trace-reader.js';
 /** A controller played by the test, and what is recorded of it. */
 export class Played {
   nowNs = 0;
-  operatorRuns: FleetOperatorRuns = { operators: [], dropped: 0, problems: [] };
   readonly table = new RequestTable();
   readonly said: string[] = [];
   readonly path = recordingPath();
   readonly recorder = new ControllerRecorder(() => this.table.size);
   readonly recordings = new ServerRecorder({
     recorder: this.recorder,
-    fleet: {
-      startRecording: () => this.said.push('fleet starts'),
-      stopRecording: async () => {
-        this.said.push('fleet stops');
-        return this.operatorRuns;
-      },
-    },
     clock: { nowNs: () => this.nowNs, time: REAL_TIME },
     models: () => ['one', 'two'],
     gpus: () => ['GPU 0 (worker local, cpu)', 'GPU 1 (worker far:1, cpu)'],
     facts: () => ({ host: 'here' }),
     newPath: () => this.path,
     events: {
-      started: (mode) => this.said.push(`started ${mode}`),
+      started: () => this.said.push('started'),
       written: ({ events }) => this.said.push(`written ${events > 0}`),
       failed: (error) => this.said.push(`failed: ${error.message}`),
     },
@@ -58,12 +49,8 @@ export class Played {
   }
 }
 
-export function record(mode: RecordingMode = 'all'): Played {
+export function record(): Played {
   const played = new Played();
-  played.recordings.start(mode);
+  played.recordings.start();
   return played;
-}
-
-export function operator(over: Partial<OperatorRun>): OperatorRun {
-  return { action: 0, name: 'node', operator: 'Conv', provider: 'CPU', beginNs: 0, endNs: 0, ...over };
 }

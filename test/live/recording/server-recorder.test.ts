@@ -5,8 +5,8 @@ import { LOAD, STATUS_INFER_TOO_LATE, STATUS_WORKER_LOST, UNLOAD } from '../../.
 import { OUTCOME_OK, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
 import { Recording } from '../../../src/live/recording/recording.js';
 import { action, MS } from '../../record/fixtures.js';
-import { operator, Played, record } from './played.js';
-import { type Slice, treeText } from './trace-reader.js';
+import { Played, record } from './played.js';
+import type { Slice } from './trace-reader.js';
 
 const EXEC_0 = 2000;
 const WEIGHTS_0 = 2001;
@@ -56,22 +56,13 @@ describe('a timeline', () => {
     ]);
     expect(spans[0].begin.args).toEqual({ model: 'two', outcome: 'ok', sloMs: 50, cold: true, action: 5 });
     expect(written).toMatchObject({ seconds: 2, dropped: 0 });
-    expect(played.said).toEqual(['fleet starts', 'started all', 'fleet stops', 'written true']);
+    expect(played.said).toEqual(['started', 'written true']);
   });
 
-  it('shows the way of an INFER through the device, and its operators where they ran', async () => {
-    const played = record('operators');
+  it('shows the way of an INFER through the device', async () => {
+    const played = record();
     played.ran(action({ id: 5 }), { copyInNs: 100_000, copyOutNs: 200_000 });
-    played.operatorRuns = {
-      dropped: 3,
-      problems: ['far:1: the disk is full', 'local went down: why not'],
-      operators: [
-        operator({ action: 5, name: 'b', beginNs: 12_000_000, endNs: 15_100_000 }),
-        operator({ action: 5, name: 'a', beginNs: 10_050_000, endNs: 12_000_400 }),
-        operator({ action: 4, name: 'of another' }),
-      ],
-    };
-    const { tracks, events, written, facts } = await played.stop(20 * MS);
+    const { tracks } = await played.stop(20 * MS);
     expect(named(tracks.get(EXEC_0))).toEqual([
       [
         'one ×1',
@@ -79,51 +70,11 @@ describe('a timeline', () => {
         14_999_999,
         [
           ['copy-in', 10_000_000, 10_099_999],
-          [
-            'run',
-            10_100_000,
-            14_799_997,
-            [
-              // Moved into the run, by as much as the clocks differ.
-              ['a', 10_100_000, 12_000_400],
-              ['b', 12_000_401, 14_799_996],
-            ],
-          ],
+          ['run', 10_100_000, 14_799_997],
           ['copy-out', 14_799_998, 14_999_998],
         ],
       ],
     ]);
-    expect(treeText(tracks.get(EXEC_0) as Slice[])).toContain('a (Conv, CPU)');
-    const end = events.find(({ name }) => name === 'end of recording');
-    expect(end?.args).toEqual({ operatorsMovedUs: 300, infersWithoutSlice: 1 });
-    expect(written).toMatchObject({ dropped: 3, problems: played.operatorRuns.problems });
-    expect(facts.problems).toBe('far:1: the disk is full; local went down: why not');
-    // Nothing of the controller.
-    expect(tracks.has(1000)).toBe(false);
-  });
-
-  it('puts operators that ran at the same time on tracks of their own', async () => {
-    const played = record('operators');
-    played.ran(action({ id: 1 }));
-    const ran = (name: string, beginMs: number, endMs: number) =>
-      operator({ action: 1, name, beginNs: beginMs * MS, endNs: endMs * MS });
-    played.operatorRuns = {
-      dropped: 0,
-      problems: [],
-      operators: [
-        ran('a', 10, 12),
-        ran('b', 11, 13),
-        ran('c', 11.5, 14),
-        ran('d', 12.5, 13),
-        ran('e', 13.5, 14),
-      ],
-    };
-    const { tracks, threads } = await played.stop(20 * MS);
-    const [infer] = tracks.get(EXEC_0) as Slice[];
-    expect(infer.children[0].children.map(({ event }) => event.name)).toEqual(['a', 'd', 'e']);
-    expect(tracks.get(2002)?.map(({ event }) => event.name)).toEqual(['b']);
-    expect(tracks.get(2003)?.map(({ event }) => event.name)).toEqual(['c']);
-    expect([threads.get(2002), threads.get(2003)]).toEqual(['operators 2', 'operators 3']);
   });
 
   it('marks what did not run', async () => {
@@ -182,12 +133,6 @@ describe('a timeline', () => {
       played.step(15 * MS + i * 1000, 1000);
       played.ran(infer, { copyInNs: copy * MS, copyOutNs: copy * MS });
     });
-    const operators = times.flatMap(([begin], i) =>
-      [-3, 0, 0.2, 0.2001, 30].map((at) =>
-        operator({ action: i, beginNs: (begin + at) * MS + 0.4, endNs: (begin + at) * MS + 250_000.7 }),
-      ),
-    );
-    played.operatorRuns = { operators, dropped: 0, problems: [] };
     const { tracks, arrows } = await played.stop(20 * MS);
     expect(tracks.get(EXEC_0)).toHaveLength(6);
     expect(arrows.length).toBeGreaterThan(0);
@@ -198,22 +143,20 @@ describe('recording', () => {
   it('starts once, stops once, and can start again', async () => {
     const played = record();
     expect(played.recordings.recording).toBe(true);
-    played.recordings.start('operators');
+    played.recordings.start();
     const [first, second] = await Promise.all([played.recordings.stop(), played.recordings.stop()]);
     expect(first).toBe(second);
     expect(played.recordings.recording).toBe(false);
     expect(await played.recordings.stop()).toBeNull();
-    played.recordings.start('operators');
+    played.recordings.start();
     await played.recordings.stop();
-    expect(played.said.filter((what) => /start/.test(what))).toEqual([
-      ...['fleet starts', 'started all', 'fleet starts', 'started operators'],
-    ]);
+    expect(played.said.filter((what) => /start/.test(what))).toEqual([...['started', 'started']]);
   });
 
   it('sees nothing before it starts and after it has stopped', async () => {
     const played = new Played();
     played.ran(action({ id: 1 }));
-    played.recordings.start('all');
+    played.recordings.start();
     played.ran(action({ id: 2 }));
     const stopped = played.stop(MS);
     played.ran(action({ id: 3 }));
@@ -239,7 +182,7 @@ describe('recording', () => {
     const played = record();
     Object.assign(played, { path: '/dev/null/recording.json' });
     await played.recordings.stop();
-    expect(() => played.recordings.start('all')).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
+    expect(() => played.recordings.start()).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
     expect(played.said.at(-1)).toMatch(/^failed: .*cannot be written/);
     expect(played.recordings.recording).toBe(false);
   });
@@ -248,7 +191,7 @@ describe('recording', () => {
     const played = record();
     await played.recordings.stop();
     Object.assign(played, { path: join(dirname(played.path), 'gone', 'recording.json') });
-    played.recordings.start('all');
+    played.recordings.start();
     rmSync(dirname(played.path), { recursive: true });
     writeFileSync(dirname(played.path), 'no folder');
     await expect(played.recordings.stop()).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
@@ -260,7 +203,7 @@ describe('recording', () => {
     const played = new Played();
     const { table, recorder } = played;
     const early = table.allocate(0, MS, 10 * MS, 0);
-    played.recordings.start('all');
+    played.recordings.start();
     const late = table.allocate(0, 2 * MS, 10 * MS, 0);
     recorder.answered(table, early, OUTCOME_TIMEOUT, 3 * MS, 0, null);
     table.release(early);
@@ -274,7 +217,7 @@ describe('recording', () => {
   });
 
   it('keeps its size', () => {
-    const recording = new Recording('all', 0, 3);
+    const recording = new Recording(0, 3);
     const { steps } = recording;
     const counts = { arrived: 1, answered: 1, results: 0, sent: 0 };
     for (let begin = 0; begin < 5; begin++) recording.add(steps, { begin, took: 1, ...counts });

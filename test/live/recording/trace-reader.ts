@@ -61,8 +61,7 @@ export function treeText(slices: readonly Slice[], fromNs = slices[0]?.beginNs ?
     .map(({ event, beginNs, endNs, children }) => {
       const at = ((beginNs - fromNs) / 1000).toFixed(1).padStart(9);
       const took = ((endNs - beginNs) / 1000).toFixed(1).padStart(9);
-      const more = event.cat === 'operator' ? ` (${event.args.operator}, ${event.args.provider})` : '';
-      return `${at} ${took} µs ${indent}${event.name}${more}\n${treeText(children, fromNs, `${indent}  `)}`;
+      return `${at} ${took} µs ${indent}${event.name}\n${treeText(children, fromNs, `${indent}  `)}`;
     })
     .join('');
 }

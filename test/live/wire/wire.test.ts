@@ -3,7 +3,6 @@ import { Metadata } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EscapementError } from '../../../src/base/errors.js';
-import { tableOf } from '../../../src/live/operator-table.js';
 import { withinLimit } from '../../../src/live/wire/chunks.js';
 import { stateOf } from '../../../src/live/wire/description.js';
 import { helloFromHeaders, helloToHeaders } from '../../../src/live/wire/hello.js';
@@ -20,7 +19,7 @@ import {
 } from '../../../src/live/wire/protocol.js';
 import { ACTION_FIELDS, RESULT_FIELDS } from '../arbitrary-messages.js';
 import { DESCRIPTION, STATE } from '../controller/link/fake-machine.js';
-import { infer, operator } from '../controller/link/fixtures.js';
+import { infer } from '../controller/link/fixtures.js';
 
 /** Encoded and decoded. */
 function toWorker(message: ControllerMessage): unknown {
@@ -69,7 +68,6 @@ describe('protocol', () => {
     );
   });
 
-  const operators = tableOf(Array.from({ length: 9 }, (_, i) => operator(2 ** 40 + i, 2 ** 52 + i)));
   it.each<ControllerMessage | WorkerMessage>([
     { body: 'take', term: 2 ** 40 },
     { body: 'ping', sentNs: -5 },
@@ -87,7 +85,6 @@ describe('protocol', () => {
     { body: 'pong', sentNs: 0, workerNs: 1.6e16 },
     { body: 'gpuDown', gpu: 1, reason: 'ärgerlich' },
     { body: 'answer', id: 1, value: STATE, error: '' },
-    { body: 'operators', id: 9, operators },
   ])('carries $body', (message) => {
     const isOrder = ['take', 'ping', 'bye', 'ask'].includes(message.body);
     const carried = isOrder ? toWorker(message as ControllerMessage) : toController(message as WorkerMessage);
@@ -147,8 +144,8 @@ describe('protocol', () => {
     ['results of nothing', `"body":"results","results":[${million('{}')}]`, 'results.0.id: '],
     [
       'texts instead of sizes',
-      `"body":"operators","id":1,"operators":{"nodes":[],"node":["",${million('""')}]}`,
-      'operators.node: ',
+      `"body":"fetched","results":[{"key":1,"outputs":[${million('""')}]}]`,
+      'results.0.outputs: ',
     ],
     ['models of nothing', `"body":"welcome","description":{"models":[${million('{}')}]}`, 'description.'],
     ['nested lists', `"body":"answer","id":1,"value":${'['.repeat(1e6)}${']'.repeat(1e6)}`, 'value: '],
@@ -172,13 +169,6 @@ describe('protocol', () => {
       damaged[at] ^= 1 << (at % 8);
       expect(() => CONTROLLER_MESSAGES.decode(damaged)).toThrow('damaged');
     }
-  });
-
-  it('refuses operators that contradict each other', () => {
-    for (const wrong of [{ node: operators.node.map(() => 7000) }, { action: [1] }, { endNs: [] }])
-      expect(() => toController({ body: 'operators', id: 1, operators: { ...operators, ...wrong } })).toThrow(
-        'inconsistent',
-      );
   });
 
   it('refuses a state that is none', () => {

@@ -2,10 +2,8 @@ import { STATUS_DEVICE_ERROR } from '../../../core/action.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList, ModelReference } from '../../model-list.js';
-import type { OperatorRuns } from '../../operator-runs.js';
-import { type OperatorTable, runsOf } from '../../operator-table.js';
 import { ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
-import { COUNT, SERVED_MODEL, stateOf } from '../../wire/description.js';
+import { SERVED_MODEL, stateOf } from '../../wire/description.js';
 import { checked } from '../../wire/framing.js';
 import {
   type Answer,
@@ -44,9 +42,6 @@ export class MachineStub implements DrivenMachine {
   /** Number of questions so far, and unanswered ones by number. */
   private questions = 0;
   private readonly asked = new Map<number, Asked>();
-  /** Number of the last question for operators, and those received since. */
-  private recording = 0;
-  private operators: OperatorTable[] = [];
   readonly description: WorkerDescription;
   /** Largest message that the worker accepts. */
   private readonly maxMessageBytes: number;
@@ -108,22 +103,9 @@ export class MachineStub implements DrivenMachine {
     return this.ask({ what: 'changeModel', index, reference: null }, () => {});
   }
 
-  startRecording(): void {
-    // Errors are reported by `stopRecording`.
-    this.ask({ what: 'startRecording' }, () => {}).catch(() => {});
-  }
-
-  async stopRecording(): Promise<OperatorRuns> {
-    this.operators = [];
-    const dropped = this.ask({ what: 'stopRecording' }, (answer) => checked(COUNT, answer));
-    this.recording = this.questions;
-    return { dropped: await dropped, operators: this.operators.flatMap(runsOf) };
-  }
-
   receive(message: WorkerMessage): void {
     if (message.body === 'results') this.results(message.results);
     else if (message.body === 'gpuDown') this.gpuDown(message.gpu, message.reason);
-    else if (message.body === 'operators') this.recorded(message.id, message.operators);
     else if (message.body === 'answer') this.answered(message.id, message.value, message.error);
   }
 
@@ -136,12 +118,6 @@ export class MachineStub implements DrivenMachine {
     } catch (mistake) {
       throw new Error(`gives a wrong answer: ${(mistake as Error).message}`);
     }
-  }
-
-  private recorded(id: number, operators: OperatorTable): void {
-    if (id !== this.recording) return;
-    if (this.operators.push(operators) > MOST_TABLES * this.description.gpus.length)
-      throw new Error('sends more operators than it can have recorded');
   }
 
   private results(results: readonly ResultMessage[]): void {
@@ -170,9 +146,6 @@ export class MachineStub implements DrivenMachine {
     );
   }
 }
-
-/** Limit on tables of operators, by GPU: more than a recording has. */
-const MOST_TABLES = 128;
 
 function inputBytes({ inputs, kept = [] }: ActionMessage): number {
   return kept.reduce((sum, { begin, end }) => sum + end - begin, tensorBytes(inputs));

@@ -5,7 +5,6 @@ import { Backoff } from '../../backoff.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList, ModelReference } from '../../model-list.js';
-import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
 import type { Machine } from '../../worker/machine.js';
 import { ClockSync } from './clock-sync.js';
 
@@ -51,13 +50,6 @@ export interface WorkerLink {
   dropModel(index: number): Promise<void>;
   /** Gives up a worker, or one of its GPUs: reports `down`, then tries to bring it `up` again. */
   restart(reason: string, gpu: number | null): void;
-  /**
-   * Records the operators of INFERs from now on. No effect unless it is up, or while recording: must be sent again
-   * after it was down.
-   */
-  startRecording(): void;
-  /** Recorded operators, by the controller's clock; none unless it is up. Rejects with the reason if they are lost. */
-  stopRecording(): Promise<OperatorRuns>;
   /** Drives on until another controller asks for the worker. Absent: there is no other. */
   yield?(): void;
   /** Asks for all workers of a driver that yields them. Absent: there is no other. */
@@ -76,15 +68,7 @@ export class WorkerGone extends Error {
 /** A machine as driven by a controller: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<
   Machine,
-  | 'description'
-  | 'attach'
-  | 'submit'
-  | 'quiesce'
-  | 'listModels'
-  | 'addModel'
-  | 'dropModel'
-  | 'startRecording'
-  | 'stopRecording'
+  'description' | 'attach' | 'submit' | 'quiesce' | 'listModels' | 'addModel' | 'dropModel'
 > & { forget?(keys: readonly number[]): void };
 
 interface Driven {
@@ -110,7 +94,6 @@ export abstract class MachineLink implements WorkerLink {
   private up = false;
   private readonly revivals = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
   private revival: Timer | null = null;
-  private giveUpRecording: (reason: Error) => void = () => {};
   /** Rejects pending requests about the machine's models. */
   private readonly asked = new Set<(reason: Error) => void>();
 
@@ -148,18 +131,6 @@ export abstract class MachineLink implements WorkerLink {
 
   dropModel(index: number): Promise<void> {
     return this.ask((machine) => machine.dropModel(index));
-  }
-
-  startRecording(): void {
-    if (this.up) this.driven?.machine.startRecording();
-  }
-
-  async stopRecording(): Promise<OperatorRuns> {
-    if (this.driven === null) return NO_OPERATORS;
-    const { machine, clock } = this.driven;
-    const { operators, dropped } = await this.recorded(machine);
-    const { offsetNs } = clock;
-    return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
   }
 
   restart(reason: string, gpu: number | null = null): void {
@@ -202,7 +173,6 @@ export abstract class MachineLink implements WorkerLink {
     this.up = false;
     this.forgetRevival();
     const reason = new WorkerGone();
-    this.giveUpRecording(reason);
     for (const giveUp of this.asked) giveUp(reason);
   }
 
@@ -219,20 +189,6 @@ export abstract class MachineLink implements WorkerLink {
         .then(resolve, reject)
         .finally(() => this.asked.delete(reject));
     });
-  }
-
-  private async recorded(machine: DrivenMachine): Promise<OperatorRuns> {
-    let timer: Timer | undefined;
-    const givenUp = new Promise<never>((_, reject) => {
-      this.giveUpRecording = reject;
-      const late = new Error(`they have not come within ${RECORDING_TIMEOUT_MS} ms`);
-      timer = this.time.after(RECORDING_TIMEOUT_MS, () => reject(late));
-    });
-    try {
-      return await Promise.race([machine.stopRecording(), givenUp]);
-    } finally {
-      timer?.cancel();
-    }
   }
 
   private bringUp(driven: Driven): void {
@@ -287,8 +243,6 @@ export abstract class MachineLink implements WorkerLink {
 
 const FIRST_REVIVAL_MS = 100;
 const LONGEST_REVIVAL_MS = 60_000;
-/** Time for a machine to wait for its threads, read what they have written, and send it. */
-const RECORDING_TIMEOUT_MS = 30_000;
 
 function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
   return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };
@@ -296,10 +250,6 @@ function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
 
 function toControllerTime(result: ResultMessage, offsetNs: number): ResultMessage {
   return { ...result, beginNs: result.beginNs - offsetNs, endNs: result.endNs - offsetNs };
-}
-
-function atControllerTime(run: OperatorRun, offsetNs: number): OperatorRun {
-  return { ...run, beginNs: run.beginNs - offsetNs, endNs: run.endNs - offsetNs };
 }
 
 /** Link to a worker in the controller's own process, which ends with it. */

@@ -1,9 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import {
-  RECORDING_MODES,
-  type RecordingControl,
-  type RecordingMode,
-} from '../../recording/recording-control.js';
+import type { RecordingControl } from '../../recording/recording-control.js';
 
 /** A route of the metrics port. */
 export interface Route {
@@ -36,27 +32,19 @@ export function json(status: number, value: unknown): Reply {
   return { status, contentType: 'application/json', body: `${JSON.stringify(value)}\n` };
 }
 
-const DEFAULT_MODE: RecordingMode = 'all';
-
-/** `POST /recording/start[?mode=operators|all]` and `POST /recording/stop`. */
+/** `POST /recording/start` and `POST /recording/stop`. */
 export function recordingRoutes(control: RecordingControl): Route[] {
   return [
-    {
-      path: '/recording/start',
-      method: 'POST',
-      answer: ({ query }) => start(control, query.get('mode') ?? DEFAULT_MODE),
-    },
+    { path: '/recording/start', method: 'POST', answer: () => start(control) },
     { path: '/recording/stop', method: 'POST', answer: () => stop(control) },
   ];
 }
 
-function start(control: RecordingControl, wanted: string): Reply {
-  const mode = RECORDING_MODES.find((each) => each === wanted);
-  if (mode === undefined) return json(400, { error: `mode must be ${RECORDING_MODES.join(' or ')}` });
+function start(control: RecordingControl): Reply {
   if (control.recording)
     return json(409, { error: 'is being recorded already: POST /recording/stop writes it' });
-  control.start(mode);
-  return json(200, { recording: true, mode });
+  control.start();
+  return json(200, { recording: true });
 }
 
 async function stop(control: RecordingControl): Promise<Reply> {

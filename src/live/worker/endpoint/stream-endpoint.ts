@@ -1,7 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
-import { tableOf } from '../../operator-table.js';
 import { chunk, ENVELOPE_BYTES, withinLimit } from '../../wire/chunks.js';
 import { type Numbered, Numbering } from '../../wire/framing.js';
 import type { AcceptedStream } from '../../wire/network.js';
@@ -10,7 +9,6 @@ import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type LeaseState,
-  MOST_OF_TABLE,
   modelListToWire,
   type Question,
   WORKER_SHUTS_DOWN,
@@ -52,7 +50,6 @@ export class StreamEndpoint implements Driver {
   private quiesces = 0;
   private idle = false;
   private over = false;
-  private recording = false;
   private readonly watch: Timer;
   private silentIntervals = 0;
   private bytesRead = 0;
@@ -151,13 +148,13 @@ export class StreamEndpoint implements Driver {
 
   private async answer(id: number, question: Question): Promise<void> {
     try {
-      this.send({ body: 'answer', id, value: await this.valueOf(id, question), error: '' });
+      this.send({ body: 'answer', id, value: await this.valueOf(question), error: '' });
     } catch (error) {
       this.send({ body: 'answer', id, value: null, error: (error as Error).message });
     }
   }
 
-  private async valueOf(id: number, question: Question): Promise<Answer> {
+  private async valueOf(question: Question): Promise<Answer> {
     const { machine } = this.options.endpoint;
     switch (question.what) {
       case 'quiesce':
@@ -168,12 +165,6 @@ export class StreamEndpoint implements Driver {
         if (question.reference !== null) return machine.addModel(question.index, question.reference);
         await machine.dropModel(question.index);
         return null;
-      case 'startRecording':
-        this.recording = true;
-        machine.startRecording();
-        return null;
-      case 'stopRecording':
-        return this.stopRecording(id);
     }
   }
 
@@ -223,18 +214,6 @@ export class StreamEndpoint implements Driver {
       this.send({ body: 'fetched', results: part });
   }
 
-  /** Sends the operators in parts, with results in between. Returns the number of missing ones. */
-  private async stopRecording(id: number): Promise<number> {
-    this.recording = false;
-    const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
-    for (let begin = 0; begin < operators.length; begin += MOST_OF_TABLE) {
-      const part = operators.slice(begin, begin + MOST_OF_TABLE);
-      this.send({ body: 'operators', id, operators: tableOf(part) });
-      await new Promise<void>((resolve) => this.options.time.soon(resolve));
-    }
-    return dropped;
-  }
-
   private send(message: WorkerMessage): void {
     if (!this.over) this.options.call.write(this.sent.number(message));
   }
@@ -256,8 +235,6 @@ export class StreamEndpoint implements Driver {
     this.kept.clear();
     const { endpoint } = this.options;
     if (this.drives) this.log(why);
-    // No client will ask for it.
-    if (this.recording) endpoint.machine.stopRecording().catch(() => {});
     endpoint.leave(this);
     this.options.ended(this);
   }

@@ -6,14 +6,7 @@ import { invariant } from '../../../base/invariant.js';
 import { Signal } from '../../signal.js';
 import { passOnWarnings } from '../../warnings.js';
 import { HostThread, ModelHost } from './model-host.js';
-import { OperatorRecorder } from './operator-recorder.js';
-import {
-  type HostedModel,
-  type HostModel,
-  type HostThreadData,
-  RecordSwitch,
-  type ThreadReport,
-} from './protocol.js';
+import type { HostedModel, HostModel, HostThreadData, ThreadReport } from './protocol.js';
 
 passOnWarnings('host');
 const machine = parentPort;
@@ -21,11 +14,7 @@ invariant(machine !== null, 'this file is the entry of a thread');
 const data = workerData as HostThreadData;
 
 try {
-  const control = new RecordSwitch(data.recording);
-  const recorder = new OperatorRecorder(control, data.recordFolder, data.host, (report) =>
-    machine.postMessage(report),
-  );
-  const host = new ModelHost(data.device, new Map(data.models.map(read)), recorder);
+  const host = new ModelHost(data.device, new Map(data.models.map(read)));
   await host.probe();
   machine.postMessage({ kind: 'ready' } satisfies ThreadReport);
   await new HostThread(host, new Signal(data.signal), data.executor, machine).run();

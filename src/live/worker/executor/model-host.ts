@@ -19,7 +19,6 @@ import { runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
 import { Signal } from '../../signal.js';
 import { areApart, buffersOf, freeLarge } from '../../transfer.js';
-import type { InferLog, OperatorRecorder } from './operator-recorder.js';
 import {
   ExecLine,
   type HostLine,
@@ -38,12 +37,8 @@ import {
  */
 const LOOK_OUT_NS = 100_000;
 
-/** Multiple of an upkeep step's duration for which INFERs without idle moments run before the next step. */
-const PAUSE_AFTER_UPKEEP = 3;
-
 /**
- * Runs the executor thread's orders on a host, until it is stopped. An INFER precedes everything else; upkeep of the
- * sessions is left to idle moments.
+ * Runs the executor thread's orders on a host, until it is stopped. An INFER precedes everything else.
  */
 export class HostThread {
   private readonly port: MessagePort;
@@ -55,8 +50,6 @@ export class HostThread {
   private readonly orders: HostOrder[] = [];
   /** Changes of models. */
   private readonly changes: HostModelOrder[] = [];
-  /** Earliest time at which upkeep may delay an INFER again. */
-  private upkeepFromNs = 0;
 
   constructor(
     private readonly host: ModelHost,
@@ -71,7 +64,7 @@ export class HostThread {
   }
 
   async run(): Promise<void> {
-    const { host, signal } = this;
+    const { signal } = this;
     let lookOutUntilNs = 0;
     while (!signal.stopped) {
       const { count } = signal;
@@ -82,21 +75,11 @@ export class HostThread {
       if (id >= 0) {
         await this.infer(id);
         lookOutUntilNs = monotonicNs() + LOOK_OUT_NS;
-        // Without an idle moment its turn would never come.
-        if (host.hasUpkeep && lookOutUntilNs > this.upkeepFromNs) await this.upkeep();
       } else if (order !== undefined) await this.perform(order);
       else if (this.changes.length > 0) await this.change(this.changes.shift() as HostModelOrder);
       else if (monotonicNs() < lookOutUntilNs) signal.wait(count, lookOutUntilNs);
-      else if (this.staged.size === 0 && host.hasUpkeep) await this.upkeep();
       else signal.wait(count, Number.POSITIVE_INFINITY);
     }
-  }
-
-  private async upkeep(): Promise<void> {
-    const beginNs = monotonicNs();
-    await this.host.upkeep();
-    const endNs = monotonicNs();
-    this.upkeepFromNs = endNs + PAUSE_AFTER_UPKEEP * (endNs - beginNs);
   }
 
   private drain(): void {
@@ -159,16 +142,14 @@ export class HostThread {
 
 /** Runs the models of one host thread on their device, one order at a time. Times include copies of tensors. */
 export class ModelHost {
-  private readonly sessions: HostSessions;
+  /** Sessions of the models that are loaded. */
+  private readonly loaded = new Map<number, ModelSession>();
 
   constructor(
-    device: OrtDeviceSpec,
+    private readonly device: OrtDeviceSpec,
     /** By index among the models of the machine. */
     private readonly models: Map<number, HostModel>,
-    private readonly recorder: OperatorRecorder,
-  ) {
-    this.sessions = new HostSessions(device, models, recorder);
-  }
+  ) {}
 
   /**
    * Loads one model briefly: the provider initializes in this thread now rather than in the first LOAD, and a missing
@@ -178,7 +159,7 @@ export class ModelHost {
     const [first] = this.models.keys();
     if (first === undefined) return;
     try {
-      await this.sessions.close(await this.sessions.open(first));
+      await (await this.open(first)).release();
     } catch (error) {
       if (error instanceof EscapementError && error.code === 'E_DEVICE') throw error;
     }
@@ -203,17 +184,16 @@ export class ModelHost {
     return null;
   }
 
-  /** True if there is upkeep to do when idle: `upkeep` does one step of it, taking some ms. */
-  get hasUpkeep(): boolean {
-    return this.sessions.hasUpkeep;
-  }
-
-  upkeep(): Promise<void> {
-    return this.sessions.upkeep();
+  /** Throws like `ModelSession.create`. */
+  private open(index: number): Promise<ModelSession> {
+    const { model, bytes } = this.models.get(index) as HostModel;
+    return ModelSession.create(bytes, model.signature, model.spec.batchSizes, this.device);
   }
 
   private async unload(model: number): Promise<void> {
-    await this.sessions.unload(model).catch(() => {
+    const session = this.loaded.get(model);
+    this.loaded.delete(model);
+    await session?.release().catch(() => {
       // The device could not free it properly, but it is not used again.
     });
   }
@@ -222,7 +202,8 @@ export class ModelHost {
     const beginNs = monotonicNs();
     if (beginNs > latestNs) return notRun(STATUS_LOAD_TOO_LATE, beginNs);
     try {
-      await this.sessions.load(model);
+      await this.unload(model);
+      this.loaded.set(model, await this.open(model));
       return done(beginNs, NO_TENSORS);
     } catch (error) {
       return failed(beginNs, error);
@@ -230,22 +211,18 @@ export class ModelHost {
   }
 
   private async infer(order: HostOrder): Promise<HostReport> {
-    const { id, model, batchIndex, bucket, count, latestNs, inputs, shapes } = order;
+    const { model, batchIndex, bucket, count, latestNs, inputs, shapes } = order;
     const beginNs = monotonicNs();
     if (beginNs > latestNs) return notRun(STATUS_INFER_TOO_LATE, beginNs);
-    const loaded = this.sessions.get(model);
+    const session = this.loaded.get(model);
     try {
-      invariant(loaded !== undefined, 'INFER runs on weights that are there');
+      invariant(session !== undefined, 'INFER runs on weights that are there');
       const { outputs } = (this.models.get(model) as HostModel).model.signature;
       const apart = areApart(outputs, count);
-      const run = await loaded.session.run(batchIndex, count, inputs, shapes, apart, bucket);
-      const report = done(beginNs, run);
-      this.recorder.ran(loaded.log, id, report);
-      return report;
+      return done(beginNs, await session.run(batchIndex, count, inputs, shapes, apart, bucket));
     } catch (error) {
-      if (loaded?.log) loaded.log.broken = true;
-      if (error instanceof InputError && loaded !== undefined)
-        return this.inferApart(order, loaded.session, beginNs, error);
+      if (error instanceof InputError && session !== undefined)
+        return this.inferApart(order, session, beginNs, error);
       return failed(beginNs, error);
     }
   }
@@ -332,109 +309,4 @@ function inputOf(
 function failed(beginNs: number, error: unknown): HostReport {
   const { what } = runtimeProblem(error);
   return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), ...NO_TENSORS, error: what };
-}
-
-/** A model on the device. */
-interface LoadedModel {
-  readonly session: ModelSession;
-  /** Null: its operators are not recorded. */
-  log: InferLog | null;
-  /** True if it could not be reopened. */
-  isStuck: boolean;
-}
-
-/**
- * Sessions of one host thread, recorded or not. A session that exists when a recording begins is replaced by a recorded
- * one, and that in turn when its log is long enough. If `hasUpkeep`, call `upkeep` when idle: it does one step of that,
- * taking some ms.
- */
-class HostSessions {
-  private readonly loaded = new Map<number, LoadedModel>();
-  /** Replaced session, to be closed. */
-  private replaced: LoadedModel | null = null;
-
-  constructor(
-    private readonly device: OrtDeviceSpec,
-    /** By index among the models of the machine. */
-    private readonly models: ReadonlyMap<number, HostModel>,
-    private readonly recorder: OperatorRecorder,
-  ) {}
-
-  get(model: number): LoadedModel | undefined {
-    return this.loaded.get(model);
-  }
-
-  /** Throws like `ModelSession.create`. */
-  async open(index: number): Promise<LoadedModel> {
-    const { model, bytes } = this.models.get(index) as HostModel;
-    const log = this.recorder.newLog();
-    const { signature, spec } = model;
-    const session = await ModelSession.create(bytes, signature, spec.batchSizes, this.device, log?.prefix);
-    return { session, log, isStuck: false };
-  }
-
-  async load(model: number): Promise<void> {
-    await this.unload(model);
-    this.loaded.set(model, await this.open(model));
-  }
-
-  async unload(model: number): Promise<void> {
-    const held = this.loaded.get(model);
-    this.loaded.delete(model);
-    if (held !== undefined) await this.close(held);
-  }
-
-  async close({ session, log }: LoadedModel): Promise<void> {
-    if (log !== null) this.recorder.end(session, log);
-    await session.release();
-  }
-
-  get hasUpkeep(): boolean {
-    const { recorder } = this;
-    return this.replaced !== null || recorder.isBehind || (recorder.isOn && this.oldModel() >= 0);
-  }
-
-  /** Never throws. */
-  async upkeep(): Promise<void> {
-    const { replaced } = this;
-    if (replaced?.log) this.endLog(replaced);
-    else if (replaced !== null) {
-      this.replaced = null;
-      await replaced.session.release().catch(() => {});
-    } else if (this.recorder.isBehind) {
-      const recorded = this.recorded();
-      if (recorded === undefined) this.recorder.follow();
-      else this.endLog(recorded);
-    } else await this.renew(this.oldModel());
-  }
-
-  private async renew(model: number): Promise<void> {
-    const held = this.loaded.get(model);
-    if (held === undefined) return;
-    try {
-      // The new one first: if memory does not suffice, the old one must still exist.
-      this.loaded.set(model, await this.open(model));
-      this.replaced = held;
-    } catch {
-      held.isStuck = true;
-      if (held.log !== null) this.endLog(held);
-    }
-  }
-
-  private endLog(held: LoadedModel): void {
-    if (held.log !== null) this.recorder.end(held.session, held.log);
-    held.log = null;
-  }
-
-  /** A model whose session should be replaced, or −1. */
-  private oldModel(): number {
-    for (const [model, { log, isStuck }] of this.loaded)
-      if (!isStuck && this.recorder.isOld(log)) return model;
-    return -1;
-  }
-
-  private recorded(): LoadedModel | undefined {
-    for (const held of this.loaded.values()) if (held.log !== null) return held;
-    return undefined;
-  }
 }

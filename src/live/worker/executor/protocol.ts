@@ -38,9 +38,6 @@ export interface HostThreadData {
   readonly executor: HostLine;
   readonly device: OrtDeviceSpec;
   readonly models: readonly HostedModel[];
-  /** Switch for recording operators; its folder exists meanwhile. */
-  readonly recording: SharedArrayBuffer;
-  readonly recordFolder: string;
 }
 
 export interface HostedModel {
@@ -94,8 +91,7 @@ export type ThreadReport =
   /** Earlier results of the GPU have been reported, and no more come. */
   | { readonly kind: 'reset'; readonly gpu: number }
   /** A host thread has carried out a `HostModelOrder`. */
-  | { readonly kind: 'model'; readonly index: number }
-  | RecordedReport;
+  | { readonly kind: 'model'; readonly index: number };
 
 export interface GpuMemory {
   /** Pages of its weights cache that are in use. */
@@ -106,26 +102,6 @@ export interface GpuMemory {
 
 /** An action in progress on a device. */
 export type RunningAction = Pick<ActionMessage, 'gpu' | 'kind' | 'model'>;
-
-/** From a host thread to the machine: a recording of operators has ended. */
-export interface RecordedReport {
-  readonly kind: 'recorded';
-  /** Number of the switch while it was on. */
-  readonly number: number;
-  readonly logs: readonly RecordedLog[];
-  /** Number of INFERs that ran meanwhile and are in no log. */
-  readonly missed: number;
-}
-
-/** INFERs of one session whose operators onnxruntime has recorded. */
-export interface RecordedLog {
-  /** Profile written by onnxruntime. */
-  readonly path: string;
-  /** Number of runs in it before the first INFER. */
-  readonly warmUps: number;
-  /** Three numbers for each INFER: its action, start and end. */
-  readonly runs: Float64Array;
-}
 
 /** An order for a host thread on its one device; the executor has waited for its window to open. */
 export type HostOrder = Omit<ActionMessage, 'gpu' | 'earliestNs'>;
@@ -224,42 +200,5 @@ export class ExecLine {
       copyInNs: numbers[COPY_IN_NS],
       copyOutNs: numbers[COPY_OUT_NS],
     };
-  }
-}
-
-/** Cells of the shared memory. */
-const NUMBER = 0;
-const KIB = 1;
-
-/** Disk limit for profiles of one GPU: about 200,000 operators. */
-const MOST_KIB = 128 * 1024;
-
-/** Shared memory that shows the host threads of a GPU whether to record operators, and the amount recorded so far. */
-export class RecordSwitch {
-  private readonly cells: Int32Array<SharedArrayBuffer>;
-
-  constructor(readonly buffer: SharedArrayBuffer = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
-    this.cells = new Int32Array(buffer);
-  }
-
-  /** Incremented with each begin and each end: odd while recording. */
-  get number(): number {
-    return Atomics.load(this.cells, NUMBER);
-  }
-
-  /** For the machine. Wake the threads afterwards. Returns the number. */
-  turn(): number {
-    Atomics.store(this.cells, KIB, 0);
-    return Atomics.add(this.cells, NUMBER, 1) + 1;
-  }
-
-  /** For a host thread: adds to the disk space used. */
-  wrote(bytes: number): void {
-    Atomics.add(this.cells, KIB, Math.ceil(bytes / 1024));
-  }
-
-  /** True if nothing more is to be recorded. */
-  get full(): boolean {
-    return Atomics.load(this.cells, KIB) >= MOST_KIB;
   }
 }

@@ -6,13 +6,11 @@ import { EscapementError } from '../../../base/errors.js';
 import { NS_PER_S } from '../../../base/units.js';
 import { deviceName, type OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
-import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Signal } from '../../signal.js';
 import { buffersOf } from '../../transfer.js';
 import { within } from '../../within.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import { GpuRecorder } from './gpu-recorder.js';
 import {
   ExecLine,
   type ExecutorOrder,
@@ -56,8 +54,6 @@ export class ThreadSet {
   private readonly signal = new Signal();
   private readonly hostSignals: Signal[] = [];
   private readonly exits: Promise<void>[] = [];
-  /** Null: there are no host threads, which would record. */
-  private readonly recorder: GpuRecorder | null;
   /** Changes of models, until their host threads know them. */
   private changes: { readonly index: number; readonly resolve: () => void }[] = [];
   private ready = 0;
@@ -70,12 +66,7 @@ export class ThreadSet {
     private readonly spec: ThreadSetSpec,
     private readonly events: ThreadSetEvents,
     private readonly world: ThreadWorld,
-  ) {
-    const wake = () => {
-      for (const signal of this.hostSignals) signal.raise();
-    };
-    this.recorder = spec.hosts === 0 ? null : new GpuRecorder(spec.hosts, wake, world);
-  }
+  ) {}
 
   /** True if a thread has ended, or `stop` was called. */
   get isOver(): boolean {
@@ -111,7 +102,7 @@ export class ThreadSet {
       for (const [host, { channel, exec, signal }] of lines.entries()) {
         this.hostSignals.push(signal);
         const executor = { port: channel.port2, exec, signal: this.signal.buffer };
-        this.startHost(host, signal, executor, this.recorder as GpuRecorder);
+        this.startHost(host, signal, executor);
       }
     });
   }
@@ -149,16 +140,6 @@ export class ThreadSet {
     );
   }
 
-  /** Records the operators of INFERs from now on. A simulated GPU has none. Throws if there is no place for them. */
-  startRecording(): void {
-    if (!this.over) this.recorder?.start();
-  }
-
-  /** Empty if none were recorded. Rejects if they cannot be read. */
-  async stopRecording(): Promise<OperatorRuns> {
-    return this.recorder?.stop() ?? NO_OPERATORS;
-  }
-
   /** True if all threads have ended. */
   get isGone(): boolean {
     return this.alive.size === 0;
@@ -169,7 +150,6 @@ export class ThreadSet {
     this.over = true;
     this.settleStart?.reject(new Error('the executor is stopped'));
     this.settleChanges();
-    this.recorder?.close();
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
     if (await within(this.world.time, Promise.all(this.exits), STOP_NS)) return;
     // A call of the device has not returned: the thread ends when it does. It cannot be cut off before, since
@@ -177,7 +157,7 @@ export class ThreadSet {
     for (const thread of this.alive) this.world.threads.abandon(thread);
   }
 
-  private startHost(host: number, signal: Signal, executor: HostLine, recorder: GpuRecorder): void {
+  private startHost(host: number, signal: Signal, executor: HostLine): void {
     const { gpus, models, hosts } = this.spec;
     const data: HostThreadData = {
       host,
@@ -187,8 +167,6 @@ export class ThreadSet {
       models: models.flatMap((model, index) =>
         model !== null && index % hosts === host ? [{ index, model }] : [],
       ),
-      recording: recorder.control.buffer,
-      recordFolder: recorder.folder,
     };
     this.startThread('host-thread.js', data, [executor.port]);
   }
@@ -223,8 +201,7 @@ export class ThreadSet {
     } else if (report.kind === 'failed') {
       this.over = true;
       this.settleStart?.reject(new EscapementError(report.code, report.message));
-    } else if (report.kind === 'recorded') this.recorder?.take(report);
-    else if (report.kind === 'model') this.settleChanges(report.index);
+    } else if (report.kind === 'model') this.settleChanges(report.index);
     else this.events.report(report);
   }
 
@@ -240,7 +217,6 @@ export class ThreadSet {
     if (this.over) return;
     this.over = true;
     this.settleChanges();
-    this.recorder?.close();
     if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
     else this.events.died(reason);
   }

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../../../src/base/units.js';
 import type { ResultMessage } from '../../../../src/live/messages.js';
-import { tableOf } from '../../../../src/live/operator-table.js';
 import type { Answer, WorkerMessage } from '../../../../src/live/wire/protocol.js';
 import { DESCRIPTION, resultOf } from './fake-machine.js';
 import { fakeRemote, type RemoteBehavior } from './fake-remote.js';
@@ -76,35 +75,6 @@ describe('a controller', () => {
     const { result: heard } = await events.next('result');
     expect(heard).toMatchObject({ status: 98, outputs: [] });
     expect(heard.error).toContain(words);
-  });
-
-  it('leaves a worker that does not say how many operators are missing', async () => {
-    const port = await fakeRemote({
-      instead: (heard) =>
-        heard.body === 'ask' && heard.question.what === 'stopRecording'
-          ? { body: 'answer', id: heard.id, value: null, error: '' }
-          : undefined,
-    });
-    const { link, events } = connectTo(port);
-    await events.next('up');
-    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
-    expect((await events.next('down')).reason).toContain('gives a wrong answer: ');
-    await stopped;
-  });
-
-  it('leaves a worker that sends operators without end', async () => {
-    let recording: number | null = null;
-    const port = await fakeRemote({
-      instead: (heard) => {
-        if (heard.body === 'ask' && heard.question.what === 'stopRecording') recording = heard.id;
-        return recording === null ? undefined : { body: 'operators', id: recording, operators: tableOf([]) };
-      },
-    });
-    const { link, events } = connectTo(port, { heartbeatMs: 1 });
-    await events.next('up');
-    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
-    expect((await events.next('down')).reason).toContain('sends more operators');
-    await stopped;
   });
 
   it('believes no duration that it has not waited for', async () => {

@@ -9,7 +9,6 @@ import type {
 import type { ServedModel } from '../../../../src/live/model.js';
 import type { ModelReference } from '../../../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../../../src/live/model-list.js';
-import { NO_OPERATORS, type OperatorRuns } from '../../../../src/live/operator-runs.js';
 import type { Machine, MachineEvents } from '../../../../src/live/worker/machine.js';
 
 /** A tensor type of each size, a model that is not batched, an SLO of its own and none. */
@@ -87,10 +86,6 @@ export class FakeMachine implements Machine {
   idle: Promise<unknown> = Promise.resolve();
   /** What `quiesce` resolves with. */
   state: WorkerState = STATE;
-  /** Calls of `startRecording` and `stopRecording`. */
-  readonly recordings: ('start' | 'stop')[] = [];
-  /** What `stopRecording` answers. */
-  profile: Promise<OperatorRuns> = Promise.resolve(NO_OPERATORS);
   private quiescing = 0;
   private events: MachineEvents = { results: () => {}, gpuDown: () => {} };
 
@@ -142,15 +137,6 @@ export class FakeMachine implements Machine {
   async dropModel(index: number): Promise<void> {
     this.changes.push(`drop ${index}`);
     this.models[index] = null;
-  }
-
-  startRecording(): void {
-    this.recordings.push('start');
-  }
-
-  stopRecording(): Promise<OperatorRuns> {
-    this.recordings.push('stop');
-    return this.profile;
   }
 
   async close(): Promise<void> {}

@@ -7,7 +7,6 @@ import { RemoteLink, type RemoteLinkOptions } from '../../../../src/live/control
 import { RemoteLinks } from '../../../../src/live/controller/link/remote-links.js';
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
 import type { ActionMessage } from '../../../../src/live/messages.js';
-import type { OperatorRun } from '../../../../src/live/operator-runs.js';
 import type { ServedPort } from '../../../../src/live/wire/listener.js';
 import {
   serveMachine,
@@ -77,13 +76,6 @@ export function inferLarge(id: number, count: 1 | 2): ActionMessage {
   const input = new Uint8Array(count * 2 * 1024 * 1024);
   for (let i = 0; i < input.length; i++) input[i] = (i * 31 + id) % 251;
   return { ...load(id), kind: INFER, model: 1, batchIndex: count - 1, count, inputs: [input] };
-}
-
-/** A run of an operator, not the same for each action. */
-export function operator(action: number, beginNs: number): OperatorRun {
-  const kind = ['Conv', 'Gemm', 'Relu'][action % 3];
-  const name = `${kind}_${action % 7}`;
-  return { action, name, operator: kind, provider: 'CPUExecutionProvider', beginNs, endNs: beginNs + 10 };
 }
 
 /** For loops that wait until something is so. */

@@ -3,10 +3,9 @@ import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_HOUR, NS_PER_S } from '../../../../src/base/units.js';
 import { CallThread } from '../../../../src/live/controller/link/call-thread.js';
 import { LocalLink, type WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
-import { NO_OPERATORS } from '../../../../src/live/operator-runs.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import { DESCRIPTION, FakeMachine, resultOf, STATE } from './fake-machine.js';
-import { connectTo, infer, inferLarge, load, operator, pause, serve, start } from './fixtures.js';
+import { connectTo, infer, inferLarge, load, pause, serve, start } from './fixtures.js';
 import type { Recorder } from './recorder.js';
 
 interface Linked {
@@ -180,50 +179,6 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     machine.idle = Promise.resolve();
     await events.next('up');
     expect(machine.quiesces).toBeGreaterThan(2);
-  });
-
-  it('brings recorded operators, by the clock of the controller', async () => {
-    const { machine, link, events } = await open(7 * NS_PER_HOUR);
-    link.startRecording();
-    await events.next('up');
-    expect(machine.recordings).toEqual([]);
-    link.startRecording();
-    const beginNs = monotonicNs();
-    // More than fit into a message.
-    const operators = Array.from({ length: 4321 }, (_, i) => operator(i, beginNs + i));
-    machine.profile = Promise.resolve({ operators, dropped: 2 ** 40 });
-    const profile = await link.stopRecording();
-    expect(machine.recordings).toEqual(['start', 'stop']);
-    expect(profile.dropped).toBe(2 ** 40);
-    const aheadNs = profile.operators[0].beginNs - beginNs;
-    expect(Math.abs(aheadNs - 7 * NS_PER_HOUR)).toBeLessThan(10 * NS_PER_S);
-    expect(profile.operators).toStrictEqual(
-      operators.map((run) => ({ ...run, beginNs: run.beginNs + aheadNs, endNs: run.endNs + aheadNs })),
-    );
-    machine.profile = Promise.resolve({ operators: operators.slice(0, 1), dropped: 0 });
-    expect((await link.stopRecording()).operators.length).toBe(1);
-    machine.profile = Promise.resolve(NO_OPERATORS);
-    expect(await link.stopRecording()).toEqual(NO_OPERATORS);
-  });
-
-  it('says why operators are lost', async () => {
-    const { machine, link, events } = await open();
-    await events.next('up');
-    link.startRecording();
-    machine.profile = Promise.reject(new Error('the disk is full'));
-    machine.profile.catch(() => {});
-    await expect(link.stopRecording()).rejects.toThrow('the disk is full');
-  });
-
-  it('does not wait for operators once it is closed', async () => {
-    const { machine, link, events } = await open();
-    await events.next('up');
-    link.startRecording();
-    machine.profile = new Promise(() => {});
-    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
-    await link.close();
-    await stopped;
-    expect(await link.stopRecording()).toEqual(NO_OPERATORS);
   });
 
   it('says nothing more once it is closed', async () => {

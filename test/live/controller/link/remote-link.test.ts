@@ -225,35 +225,6 @@ describe('remote worker', () => {
     expect((await second.events.next('result')).result.id).toBe(8);
   });
 
-  it('records nothing for a controller that has gone', async () => {
-    const { machine, server } = await serve();
-    const first = connectTo(server.port);
-    await first.events.next('up');
-    first.link.startRecording();
-    while (machine.recordings.length < 1) await pause();
-    const second = connectTo(server.port);
-    await first.link.close();
-    await second.events.next('up');
-    expect(machine.recordings).toEqual(['start', 'stop']);
-    second.link.startRecording();
-    while (machine.recordings.length < 3) await pause();
-    await second.link.close();
-    while (machine.recordings.length < 4) await pause();
-    expect(machine.recordings).toEqual(['start', 'stop', 'start', 'stop']);
-  });
-
-  it('does not wait for operators of a worker that has died', async () => {
-    const { machine, server } = await serve();
-    const wire = await wireTo(server.port);
-    const { link, events } = connectTo(wire.port);
-    await events.next('up');
-    link.startRecording();
-    machine.profile = new Promise(() => {});
-    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
-    wire.cut();
-    await stopped;
-  });
-
   it('says why it is not let in', async () => {
     const { server } = await serve({ token: 'right' });
     const lines: string[] = [];

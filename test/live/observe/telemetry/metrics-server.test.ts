@@ -140,19 +140,17 @@ describe('further routes', () => {
   });
 });
 
-/** A recording that is on or off, and the modes it was given. */
+/** A recording that is on or off. */
 class FakeRecording implements RecordingControl {
   recording = false;
-  readonly modes: string[] = [];
 
-  start(mode: string): void {
+  start(): void {
     this.recording = true;
-    this.modes.push(mode);
   }
 
   async stop() {
     this.recording = false;
-    return { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0, problems: [] };
+    return { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0 };
   }
 }
 
@@ -166,29 +164,22 @@ describe('recording over HTTP', () => {
   it('starts and stops a recording', async () => {
     const recording = new FakeRecording();
     const base = await start(undefined, 0, recordingRoutes(recording));
-    expect(await ask(`${base}/recording/start?mode=operators`)).toEqual({
-      status: 200,
-      body: { recording: true, mode: 'operators' },
-    });
+    expect(await ask(`${base}/recording/start`)).toEqual({ status: 200, body: { recording: true } });
+    expect(recording.recording).toBe(true);
     expect((await ask(`${base}/recording/start`)).status).toBe(409);
     expect(await ask(`${base}/recording/stop`)).toEqual({
       status: 200,
-      body: { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0, problems: [] },
+      body: { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0 },
     });
     expect((await ask(`${base}/recording/stop`)).status).toBe(409);
-    expect((await ask(`${base}/recording/start`)).body).toEqual({ recording: true, mode: 'all' });
-    expect(recording.modes).toEqual(['operators', 'all']);
+    expect((await ask(`${base}/recording/start`)).status).toBe(200);
   });
 
-  it('refuses unknown modes and other methods', async () => {
+  it('refuses other methods', async () => {
     const recording = new FakeRecording();
     const base = await start(undefined, 0, recordingRoutes(recording));
-    expect(await ask(`${base}/recording/start?mode=some`)).toEqual({
-      status: 400,
-      body: { error: 'mode must be operators or all' },
-    });
     expect((await ask(`${base}/recording/start`, { method: 'GET' })).status).toBe(405);
-    expect(recording.modes).toEqual([]);
+    expect(recording.recording).toBe(false);
   });
 
   it('asks for the token where the server has one, for all but its health', async () => {
@@ -204,7 +195,7 @@ describe('recording over HTTP', () => {
       const wrong = { method, headers: { authorization: 'Bearer guess' } };
       expect((await fetch(base + path, wrong)).status, path).toBe(401);
     }
-    expect(recording.modes).toEqual([]);
+    expect(recording.recording).toBe(false);
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
     const headers = { authorization: 'Bearer secret' };
     expect((await fetch(`${base}/metrics`, { headers })).status).toBe(200);

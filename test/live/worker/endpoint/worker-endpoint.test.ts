@@ -78,7 +78,6 @@ describe('worker server', () => {
     ['actions', ACTIONS],
     ['quiesce', QUIESCE],
     ['changeModel', { body: 'ask', id: 1, question: { what: 'changeModel', index: 0, reference: null } }],
-    ['startRecording', { body: 'ask', id: 1, question: { what: 'startRecording' } }],
   ])('takes no orders from who does not drive it: %s', async (what, order) => {
     const { machine, server } = await serve();
     const driver = connectTo(server.port);
@@ -87,7 +86,7 @@ describe('worker server', () => {
       code: status.INVALID_ARGUMENT,
       details: `${what} of a controller that does not drive this worker`,
     });
-    expect(machine).toMatchObject({ quiesces: 1, submitted: [], changes: [], recordings: [] });
+    expect(machine).toMatchObject({ quiesces: 1, submitted: [], changes: [] });
     driver.link.send([infer(2)]);
     expect((await driver.events.next('result')).result.id).toBe(2);
   });

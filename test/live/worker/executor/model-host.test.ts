@@ -14,8 +14,7 @@ import {
   UNLOAD,
 } from '../../../../src/core/action.js';
 import { ModelHost } from '../../../../src/live/worker/executor/model-host.js';
-import { OperatorRecorder } from '../../../../src/live/worker/executor/operator-recorder.js';
-import { type HostOrder, RecordSwitch } from '../../../../src/live/worker/executor/protocol.js';
+import type { HostOrder } from '../../../../src/live/worker/executor/protocol.js';
 import { CPU, type RealModel, realModel } from '../real-models.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-host-'));
@@ -37,7 +36,6 @@ beforeEach(() => {
       [3, { model: worker, bytes }],
       [5, { model: worker, bytes: corrupt }],
     ]),
-    new OperatorRecorder(new RecordSwitch(), folder, 0, () => {}),
   );
 });
 
