@@ -80,7 +80,7 @@ describe('environment', () => {
         ESCAPEMENT_NONSENSE: '1',
         ESCAPEMENT_RECORDING: ' true ',
       }),
-    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: true }]);
+    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'true' }]);
   });
 
   it('is not looked at unless asked', async () => {

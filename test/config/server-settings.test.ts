@@ -136,7 +136,7 @@ describe('every setting', () => {
     const found = await from({
       text: FILE,
       environment: { ESCAPEMENT_LANE_THREADS: '3' },
-      overrides: ['runtime.recording=all', 'policy.maxBatch=4'],
+      overrides: ['runtime.recording=true', 'policy.maxBatch=4'],
     });
     expect(found).toMatchObject({
       'runtime.laneThreads': [3, 'ESCAPEMENT_LANE_THREADS'],
@@ -144,7 +144,7 @@ describe('every setting', () => {
       'runtime.interOpThreads': [1, 'default'],
       'runtime.memoryReserve': ['50%', 'default'],
       'runtime.arena': [false, 'tuned.yaml:4'],
-      'runtime.recording': ['all', '--set runtime.recording=all'],
+      'runtime.recording': [true, '--set runtime.recording=true'],
       slo: ['50ms', 'tuned.yaml:1'],
       admission: ['predict', 'default'],
       'policy.kind': ['clockwork', 'tuned.yaml:2'],

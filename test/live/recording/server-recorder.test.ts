@@ -36,7 +36,7 @@ describe('a timeline', () => {
     played.step(16 * MS, 30_000);
     const { facts, processes, threads, tracks, arrows, spans, written } = await played.stop(2_000 * MS);
 
-    expect(facts).toMatchObject({ host: 'here', mode: 'all', seconds: 2, droppedEvents: 0 });
+    expect(facts).toMatchObject({ host: 'here', seconds: 2, droppedEvents: 0 });
     expect([...processes.values()]).toEqual([
       'controller',
       'GPU 0 (worker local, cpu)',

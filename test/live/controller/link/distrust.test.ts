@@ -34,7 +34,7 @@ describe('a controller', () => {
     ['holds a model that is not there', state([[7], []]), 'there is no model 7'],
     ['holds a model twice', state([[1, 1], []]), 'a model is on a GPU twice'],
     ['has more GPUs than it said', state([[], [], []]), '3 GPUs, not 2'],
-    ['answers with another kind of value', answer(7), 'gives a wrong answer: '],
+    ['answers with another kind of value', answer(null), 'gives a wrong answer: '],
     ['answers with nested lists', answer([[[]]]), 'is not understood: value: '],
     [
       'answers a ping that was never sent',
