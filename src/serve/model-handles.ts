@@ -68,6 +68,11 @@ export class ModelHandles {
     return this.handles.get(handle)?.index ?? -1;
   }
 
+  /** True if requests of a handle go to this index of the scheduler. */
+  serves(index: number): boolean {
+    return [...this.handles.values()].some((handle) => handle.index === index);
+  }
+
   replace(handle: number, by: number): void {
     this.leaveForGood(handle, { kind: 'replaced', by });
   }

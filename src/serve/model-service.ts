@@ -6,7 +6,7 @@ import type { Time, Timer } from '../base/world/time.js';
 import type { PipelineDefinition } from '../core/pipeline-definition.js';
 import { NoWorker } from '../live/controller/fleet-models.js';
 import { NO_WORKER } from '../live/controller/served-state.js';
-import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
+import { type ModelList, type ModelReference, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
 import type { StatisticsCollector } from '../live/observe/model-statistics.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import {
@@ -546,7 +546,8 @@ export class ModelService implements WatchedService {
       table.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
     }
     if (isLater) return false;
-    const { index, model } = await host.addModel({ name, version, digest, config: this.configs.get(name) });
+    const reference = { name, version, digest, config: this.configs.get(name) };
+    const { index, model } = this.kept(reference) ?? (await host.addModel(reference));
     const handle = handles.issue(model, index);
     table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
     this.events.info({ model: name, version }, 'model is ready');
@@ -556,6 +557,15 @@ export class ModelService implements WatchedService {
       this.retireLater(before, why, leave);
     }
     return true;
+  }
+
+  /** Model that a worker that came after the start has from an earlier controller; null: none. */
+  private kept({ name, version, digest }: ModelReference): Awaited<ReturnType<ModelHost['addModel']>> | null {
+    const { service, handles } = this.there;
+    for (const { index, model, ...entry } of service.state.entries)
+      if (entry.name === name && entry.version === version && model?.digest === digest)
+        if (!handles.serves(index)) return { index, model };
+    return null;
   }
 
   /** Error that no worker has the model. */

@@ -61,6 +61,7 @@ class FakeHost implements ModelHost, SchedulingService {
   async spread(): Promise<void> {}
   putPipeline = () => -1;
   async retireModel(index: number): Promise<void> {
+    this.state = { ...this.state, entries: this.state.entries.filter((entry) => entry.index !== index) };
     await until(() => this.running[index] === 0);
     this.slots[index] = null;
   }
@@ -140,6 +141,10 @@ const states = (service: ModelService) =>
 const reasons = (service: ModelService) =>
   service.state.entries.map(({ name, version, reason }) => `${name}/${version} ${reason}`);
 
+/** Entry of the scheduler for the first version of `a`. */
+const firstOf = (index: number, model: WorkerModel | null) =>
+  ({ name: 'a', version: '1', isDefault: true, state: 'ready', reason: '', index, model }) as const;
+
 describe('a server that another leaves the workers to', () => {
   it('holds inferences until it has the models, and is ready before it has looked for others', async () => {
     const dir = tempDir();
@@ -157,16 +162,7 @@ describe('a server that another leaves the workers to', () => {
     host.state = { notReady: 'no worker is up', entries: [] };
     host.changed();
     expect(service.state).toMatchObject({ notReady: null, takesOver: true });
-    const entry = {
-      name: 'a',
-      version: '1',
-      isDefault: true,
-      state: 'ready',
-      reason: '',
-      index,
-      model,
-    } as const;
-    host.state = { notReady: null, entries: [entry] };
+    host.state = { notReady: null, entries: [firstOf(index, model)] };
     host.changed();
     await Promise.resolve();
     expect(isOver).toBe(false);
@@ -186,6 +182,26 @@ describe('a server that another leaves the workers to', () => {
     expect((await ask(service, 'a')).error).toBe('a/1');
     look();
     await started;
+  });
+
+  it('takes what a worker that comes late has of the other one, and nothing that it is about to retire', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    const { host, service } = open(dir, { control: 'explicit' });
+    await service.start();
+    const { index, model } = await host.addModel((await host.list('a')).versions[0]);
+    host.state = { notReady: null, entries: [firstOf(index, model)] };
+    await service.load('a');
+    expect(host.adds).toBe(1);
+    expect((await ask(service, 'a')).error).toBe('a/1');
+    // The first one lingers when it is loaded again.
+    for (const weight of [3, 2]) {
+      put(dir, 'a', 1, weight);
+      await service.load('a');
+    }
+    await until(() => host.slots[index] === null);
+    expect((await ask(service, 'a')).error).toBe('a/1');
+    expect([host.adds, host.mistakes]).toEqual([3, []]);
   });
 });
 
