@@ -76,7 +76,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   report: 6_315,
   run: 6_865,
   scalers: 900,
-  serve: 4_730,
+  serve: 4_745,
   sim: 1_235,
   text: 303,
   tools: 3_255,
