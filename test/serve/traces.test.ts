@@ -38,7 +38,7 @@ async function ask({ http }: Running): Promise<void> {
 
 describe('a request of a trace', () => {
   it('has its traceparent in a recording', async () => {
-    const settings = [`runtime.recordingDir=${tempDir()}`, 'runtime.recording=all'];
+    const settings = [`runtime.recordingDir=${tempDir()}`, 'runtime.recording=true'];
     const [running] = await logging('silent', settings);
     await ask(running);
     const { json } = await running.metrics.post('/recording/stop');

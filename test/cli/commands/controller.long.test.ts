@@ -154,19 +154,22 @@ describe('models of a controller', () => {
     );
     const reasons = async () => {
       const { json } = await http.post('/v2/repository/index');
-      return (json as { name: string; reason: string }[]).map(({ name, reason }) => `${name}: ${reason}`);
+      // The reason of one that is ready says how it was measured.
+      return (json as { name: string; state: string; reason: string }[]).map(
+        ({ name, state, reason }) => `${name}: ${state === 'READY' ? state : reason}`,
+      );
     };
     expect(await reasons()).toEqual([
       `later: not available: Request for unknown model: "later" is not found; these workers are absent: 127.0.0.1:${awayPort}`,
-      'ranker: ',
+      'ranker: READY',
     ]);
     startWorker(['--repository', two], awayPort);
     await until(() => isUp(awayPort));
-    await until(async () => (await reasons())[0] === 'later: ');
+    await until(async () => (await reasons())[0] === 'later: READY');
     expect((await http.post('/v2/models/later/infer', BODY)).status).toBe(200);
     cpSync(join(two, 'later'), join(one, 'later'), { recursive: true });
     expect(await change('load', 'later')).toEqual([200, undefined]);
-    expect(await reasons()).toEqual(['later: ', 'ranker: ']);
+    expect(await reasons()).toEqual(['later: READY', 'ranker: READY']);
     expect((await http.post('/v2/models/later/infer', BODY)).status).toBe(200);
   });
 
