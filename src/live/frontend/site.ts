@@ -250,7 +250,7 @@ export class Catalog {
 }
 
 /** Status of a ready model that was not measured in full. */
-const PROVISIONAL = 'measured only briefly: planned with a margin';
+const PROVISIONAL = 'measured only briefly';
 const CLIENTS_LOAD = 'load it through the model repository';
 
 /** `version` empty: the one that is served by default. */

@@ -86,7 +86,7 @@ describe('the model repository', () => {
   it('lists, unloads and loads models', async () => {
     const brief = MODELS.map((model, m) => (m === 1 ? { ...model, isProvisional: true } : model));
     const { http } = await openHttp(new FakeService(brief));
-    const reason = 'measured only briefly: planned with a margin';
+    const reason = 'measured only briefly';
     expect(await http.post('/v2/repository/models/mlp/unload')).toMatchObject({ status: 200, text: '' });
     expect((await http.post('/v2/repository/index')).json).toEqual([
       { name: 'mlp', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' },
