@@ -10,7 +10,6 @@ import { table } from '../../text/table.js';
 import { simulate } from '../simulated.js';
 import { type Figures, figuresOf, recordOfJournal, recordOfRun } from './live-record.js';
 import { type Measured, measureRun } from './measure.js';
-import { recordOfMetrics, type Scrapes } from './metrics-record.js';
 
 /** A figure of the live run, of the simulation, and of the simulation with the overrides; null: nothing to measure. */
 type Thrice = readonly [live: number | null, before: number | null, after: number | null];
@@ -48,8 +47,8 @@ export interface Calibration {
 const ROUGH = 200;
 const LEAST_OF_MODEL = 20;
 
-/** The folder of a run, a journal, or scrapes of metrics. */
-export type LiveSource = { readonly dir: string } | { readonly journal: string } | Scrapes;
+/** The folder of a run, or a journal. */
+export type LiveSource = { readonly dir: string } | { readonly journal: string };
 
 /**
  * Finds what makes a simulation differ from a live run of the same experiment: measures both in the same way, moves
@@ -69,11 +68,7 @@ export async function calibrate(source: LiveSource, simulatedDir: string): Promi
   const compared = { run: before, dir: simulatedDir, experiment, fromNs };
   const simulated = measureRun(runLogs(simulatedDir, before).actions, experiment, fromNs);
   const live =
-    'dir' in source
-      ? recordOfRun(source.dir, compared)
-      : 'journal' in source
-        ? await recordOfJournal(source.journal, compared)
-        : recordOfMetrics(source, compared, simulated);
+    'dir' in source ? recordOfRun(source.dir, compared) : await recordOfJournal(source.journal, compared);
   for (const [{ infers }, file] of [
     [live.measured, fileOf(source)],
     [simulated, simulatedDir],
@@ -94,7 +89,7 @@ export async function calibrate(source: LiveSource, simulatedDir: string): Promi
 }
 
 function fileOf(source: LiveSource): string {
-  return 'dir' in source ? source.dir : 'journal' in source ? source.journal : source.url;
+  return 'dir' in source ? source.dir : source.journal;
 }
 
 /** Keys whose values change, with what they become. */

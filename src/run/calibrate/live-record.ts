@@ -28,7 +28,7 @@ export interface Figures {
 }
 
 /** Figures and behavior of a live system, by its own record. */
-export interface LiveRecord {
+interface LiveRecord {
   /** By name of the model; empty: all. */
   readonly figures: ReadonlyMap<string, Figures>;
   readonly measured: Measured;
@@ -37,7 +37,7 @@ export interface LiveRecord {
 }
 
 /** A simulation to compare with. */
-export interface Compared {
+interface Compared {
   readonly run: RunResult;
   readonly dir: string;
   readonly experiment: Experiment;

@@ -7,14 +7,8 @@ import { LOGGED_INFER, LOGGED_LOAD, type LoggedAction } from '../../record/fligh
 export interface Measured {
   /** INFERs that ended well after the warm-up. */
   readonly infers: number;
-  /**
-   * By name of the model: typical duration of its INFERs relative to the profile, the mean of their requests relative to
-   * it, and their number.
-   */
-  readonly scale: ReadonlyMap<
-    string,
-    { readonly factor: number; readonly mean: number; readonly infers: number }
-  >;
+  /** By name of the model: typical duration of its INFERs relative to the profile, and their number. */
+  readonly scale: ReadonlyMap<string, { readonly factor: number; readonly infers: number }>;
   /** Standard deviation of durations relative to the median of the same model and batch size, without stragglers. */
   readonly spread: number;
   /** Share of INFERs that took far longer than that, and how many times as long. */
@@ -52,8 +46,6 @@ export function measureRun(
   const { oneLane } = experiment.cluster;
   /** By model, and within it by kind of GPU, batch size and length. */
   const ratios = experiment.models.map(() => new Map<string, number[]>());
-  /** By model: time of its requests in INFERs, and by the profile. */
-  const times = experiment.models.map(() => ({ took: 0, profiled: 0 }));
   const lanes: MeasuredAction[][] = [];
   actions((action) => {
     const { type, status, gpu, model, sentNs } = action;
@@ -67,12 +59,9 @@ export function measureRun(
     if (ns === undefined) return;
     const alike = ratios[model]!.get(key) ?? [];
     ratios[model]!.set(key, alike);
-    const tookNs = action.endNs - action.beginNs;
-    alike.push(tookNs / ns);
-    times[model]!.took += tookNs * action.batchSize;
-    times[model]!.profiled += ns * action.batchSize;
+    alike.push((action.endNs - action.beginNs) / ns);
   });
-  const scale = new Map<string, { factor: number; mean: number; infers: number }>();
+  const scale = new Map<string, { factor: number; infers: number }>();
   const around: number[] = [];
   for (const [m, cells] of ratios.entries()) {
     let [infers, sum] = [0, 0];
@@ -82,9 +71,7 @@ export function measureRun(
       sum += cell.length * middle;
       if (cell.length >= LEAST) for (const ratio of cell) around.push(ratio / middle);
     }
-    const { took, profiled } = times[m]!;
-    if (infers > 0)
-      scale.set(experiment.models[m]!.name, { factor: sum / infers, mean: took / profiled, infers });
+    if (infers > 0) scale.set(experiment.models[m]!.name, { factor: sum / infers, infers });
   }
   const infers = [...scale.values()].reduce((all, one) => all + one.infers, 0);
   return { infers, scale, ...spreadOf(around), ...delaysOf(lanes) };

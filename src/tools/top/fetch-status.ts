@@ -19,15 +19,14 @@ const CERTIFICATE = /CERT|ISSUER|SIGNATURE/;
 const TIMEOUT_MS = 3000;
 const MOST_BYTES = 16 * MIB;
 
-/** Answer of a controller's metrics port to `GET path`. Throws `E_SERVER` without an answer. */
-export async function fetchText(
+/** State of a controller. Throws `E_SERVER` if there is no answer, or not a controller's. */
+export async function fetchStatus(
   url: string,
-  path: '/status' | '/metrics',
   access: Access = {},
   signal?: AbortSignal,
-): Promise<string> {
+): Promise<ClusterStatus> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
-  const { status, body } = await ask(new URL(path, url).href, access, signal).catch(
+  const { status, body } = await ask(new URL('/status', url).href, access, signal).catch(
     (error: NodeJS.ErrnoException) => {
       const { name, code = '', message } = error;
       // There is no message if several addresses of one name have failed.
@@ -43,18 +42,7 @@ export async function fetchText(
         : 'rejects the token of --token-file',
     );
   }
-  if (status !== 200) throw fail(`answers ${status} to GET ${path}: ${ADVICE}`);
-  return body;
-}
-
-/** State of a controller. Throws `E_SERVER` if there is no answer, or not a controller's. */
-export async function fetchStatus(
-  url: string,
-  access: Access = {},
-  signal?: AbortSignal,
-): Promise<ClusterStatus> {
-  const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
-  const body = await fetchText(url, '/status', access, signal);
+  if (status !== 200) throw fail(`answers ${status} to GET /status: ${ADVICE}`);
   const found = asJson(body);
   const parsed = statusSchema.safeParse(found);
   if (parsed.success) return parsed.data;

@@ -1,6 +1,4 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
@@ -38,9 +36,6 @@ async function calibrated(cwd: string, ...args: string[]): Promise<Calibration> 
   const [live, ...flags] = args[0]?.startsWith('--') === false ? args : ['live', ...args];
   return JSON.parse((await runOk(['calibrate', live!, 'simulated', '--json', ...flags], { cwd })).stdout);
 }
-
-/** Batch 1 of resnet50 in the zoo. */
-const RESNET50_S = 0.004408119;
 
 const factorOf = (text: string | undefined) => Number.parseFloat(text ?? '');
 
@@ -105,44 +100,6 @@ describe('calibrate', () => {
     const more = await folderWith(['more', ['cluster.gpus=3']]);
     const { stderr } = await runCli(['calibrate', join(cwd, 'run.journal'), 'more'], { cwd: more });
     expect(stderr).toContain('has 2 GPUs, the simulation 3: simulate the experiment that ran live');
-  });
-
-  it('tells from two scrapes of metrics how long INFERs take', async () => {
-    const cwd = await folderWith(['simulated', []]);
-    /** 100 INFERs of one request, 20 % slower than profiled; 90 within 5 to 10 ms, 10 within 25 to 50 ms. */
-    const scrape = (times: number) => {
-      const label = 'model="resnet50"';
-      const latency = (le: string, count: number) =>
-        `escapement_request_latency_seconds_bucket{le="${le}",${label},outcome="ok"} ${times * count}`;
-      return [
-        '# TYPE escapement_batch_size histogram',
-        ...[1, 2, 4].map((le) => `escapement_batch_size_bucket{le="${le}",${label}} ${times * 100}`),
-        `escapement_batch_size_sum{${label}} ${times * 100}`,
-        `escapement_batch_size_count{${label}} ${times * 100}`,
-        `escapement_request_stage_seconds_total{${label},stage="exec"} ${times * 100 * 1.2 * RESNET50_S}`,
-        ...[latency('0.005', 0), latency('0.01', 90), latency('0.025', 90), latency('0.05', 100)],
-        latency('+Inf', 100),
-        `escapement_request_latency_seconds_count{${label},outcome="ok"} ${times * 100}`,
-      ].join('\n');
-    };
-    let times = 1;
-    const server = createServer((_, answer) => void answer.end(scrape(times++)));
-    const url = await new Promise<string>((resolve) => {
-      server.listen(0, '127.0.0.1', () =>
-        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-      );
-    });
-    const { stdout, stderr } = await runOk(['calibrate', url, 'simulated', '--for', '100ms', '--json'], {
-      cwd,
-    });
-    server.close();
-    const { keys, parts } = JSON.parse(stdout) as Calibration;
-    expect(keys).toMatchObject([{ key: 'cluster.noise.scale.resnet50', was: '1', is: '1.2' }]);
-    const [goodput, p50, p99] = [parts[1]!.goodputRps[0]!, parts[1]!.p50Ms[0]!, parts[1]!.p99Ms[0]!];
-    expect(goodput).toBeCloseTo(1000, 6);
-    expect(p50).toBeCloseTo(5 + (5 * 50) / 90, 6);
-    expect(p99).toBeCloseTo(25 + (25 * 9) / 10, 6);
-    expect(stderr).toContain('metrics tell no more than factors of models');
   });
 
   it('adds what is missing to keys that the simulation has', async () => {
