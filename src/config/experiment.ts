@@ -71,11 +71,6 @@ export interface Experiment {
   readonly scenarios: readonly Case[];
 }
 
-/** True if all GPUs of a live run are simulated. */
-export function areSimulated({ cluster, live }: Pick<Experiment, 'cluster' | 'live'>): boolean {
-  return cluster.kinds.every(({ device }) => (device ?? live.device) === 'simulated');
-}
-
 /** The cluster in canonical units: bytes, ns, bytes per second. */
 export interface ClusterConfig extends Immutable<z.output<typeof clusterSchema>> {}
 export type NoiseConfig = ClusterConfig['noise'];

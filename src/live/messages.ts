@@ -107,8 +107,6 @@ export interface ModelChange {
 export interface WorkerState {
   /** By GPU: models whose weights are present. */
   readonly present: readonly (readonly number[])[];
-  /** GPUs that take no actions now; the link reports when they do. Absent: none. */
-  readonly gone?: readonly number[];
   /** Absent: its models are those that it started with. */
   readonly changes?: readonly ModelChange[];
 }

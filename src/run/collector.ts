@@ -1,5 +1,5 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
-import { areSimulated, type ClusterConfig, type Experiment } from '../config/experiment.js';
+import type { ClusterConfig, Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import type { GpuKindConfig } from '../config/schema-cluster.js';
@@ -102,10 +102,10 @@ export class Collector {
     const tuned = recorder.tunedSeries;
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
-    const hasPlan = kind === 'simulated' || areSimulated(experiment);
-    const clocks = hasPlan ? clockEvents(experiment.cluster) : [];
+    const isSimulated = kind === 'simulated';
+    const clocks = isSimulated ? clockEvents(experiment.cluster) : [];
     const failed = this.failures.map(failureEvent);
-    const slow = hasPlan ? experiment.cluster.slowdowns.map(slowEvent) : [];
+    const slow = isSimulated ? experiment.cluster.slowdowns.map(slowEvent) : [];
     const events = [...this.events, ...clocks, ...slow, ...failed, ...(fleet?.events ?? [])];
     return {
       ...seen,
@@ -118,7 +118,7 @@ export class Collector {
           ? {}
           : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
-      ...(kind === 'simulated' && !seedChanges(experiment)
+      ...(isSimulated && !seedChanges(experiment)
         ? { slices: buildSlices(recorder, sectionSenders(experiment)) }
         : {}),
       ...(plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } }),

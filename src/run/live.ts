@@ -3,11 +3,9 @@ import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 import { NS_PER_S } from '../base/units.js';
-import { areSimulated, type Experiment } from '../config/experiment.js';
+import type { Experiment } from '../config/experiment.js';
 import { targetNames } from '../config/pipelines.js';
 import { scalerEntryOf } from '../config/schema-policy.js';
-import { GPU_OFF, GPU_ON, GPU_STARTING, type GpuState } from '../core/fleet-observer.js';
-import { FailingLink, PLANNED } from '../live/controller/link/failing-link.js';
 import { LocalLink, type WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import { wirePipeline } from '../live/pipeline.js';
@@ -24,7 +22,6 @@ import { JournalObserver } from '../serve/journal-observer.js';
 import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
 import { drawCounts } from '../sim/fan-out.js';
 import type { Engine, EngineReport, EngineTask } from './engine.js';
-import type { Scaling } from './scaling.js';
 
 interface LiveOptions {
   /** Journal of all input to the core; if the file exists, a number is added to its name. */
@@ -48,7 +45,7 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   /** Problems of devices, each message once, in order. */
   const problems = new Set<string>();
   let recording: WrittenRecording | null = null;
-  const links = linksOf(experiment, machines, task.scaling);
+  const links = machines.map((machine) => new LocalLink(machine));
   const cluster = await startCluster(settingsOf(experiment, links), (assembly) => ({
     result: {
       run: observer,
@@ -58,8 +55,6 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
     problems: {
       events: {
         gpuDown: (gpu: number, reason: string) => {
-          // The results have those of the plan anyway.
-          if (reason === PLANNED) return;
           const text = `GPU ${gpu} was lost: ${reason}`;
           problems.add(text);
           events.push({ atSeconds: assembly.clock.nowNs() / NS_PER_S, kind: 'GPU lost', text });
@@ -143,54 +138,16 @@ function withCounts({ pipelines, models, seed }: Experiment, service: Scheduling
   };
 }
 
-/** Throws `E_CONFIG_VALUE` for a scaler, and for failures of GPUs that are not simulated. */
+/** Throws `E_CONFIG_VALUE` for a scaler and for failures of GPUs. */
 function refuseSimulatedOnly(experiment: Experiment): void {
   const { scaler, cluster, file } = experiment;
   if (scalerEntryOf(scaler) !== null) {
     const what = `${scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
     throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'scaler.kind' });
   }
-  if (cluster.failures.length === 0 || areSimulated(experiment)) return;
-  const what = 'needs simulated GPUs: write live.device=simulated, or leave it out with cluster.failures=[]';
+  if (cluster.failures.length + cluster.slowdowns.length === 0) return;
+  const what = 'GPUs fail as planned only in simulations: leave it out with cluster.failures=[]';
   throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'cluster.failures' });
-}
-
-/** Links to the machines, one per kind of GPU; simulated GPUs fail and change their clocks as in a simulation. */
-function linksOf(
-  experiment: Experiment,
-  machines: readonly LocalMachine[],
-  scaling: Scaling | null,
-): WorkerLink[] {
-  if (!areSimulated(experiment)) return machines.map((machine) => new LocalLink(machine));
-  const { gpus, gpuClock } = experiment.cluster;
-  const { failures = [], observers = [] } = scaling?.fleet ?? {};
-  const tell = (gpu: number, state: GpuState, nowNs: number) => {
-    for (const observer of observers) observer.gpuChanged?.(gpu, state, nowNs);
-  };
-  for (let gpu = 0; gpu < gpus; gpu++) tell(gpu, GPU_ON, 0);
-  let next = 0;
-  return machines.map((machine) => {
-    const first = next;
-    next += machine.description.gpus.length;
-    return new FailingLink(machine, {
-      failures: failures.flatMap((one) =>
-        one.gpu >= first && one.gpu < next ? { ...one, gpu: one.gpu - first } : [],
-      ),
-      clocks: gpuClock.flatMap((change) =>
-        [...machine.description.gpus.keys()].flatMap((gpu) =>
-          change.gpu < 0 || change.gpu === first + gpu ? { ...change, gpu } : [],
-        ),
-      ),
-      failed: ({ gpu, isBilled }, nowNs) => {
-        tell(first + gpu, GPU_OFF, nowNs);
-        if (isBilled) tell(first + gpu, GPU_STARTING, nowNs);
-      },
-      returned: ({ gpu, isBilled }, nowNs) => {
-        if (!isBilled) tell(first + gpu, GPU_STARTING, nowNs);
-        tell(first + gpu, GPU_ON, nowNs);
-      },
-    });
-  });
 }
 
 /** Starts all machines; closes those already started if one fails. */

@@ -45,28 +45,11 @@ it('is an event of the run, as is a slow one', async () => {
   expect(summary.scaling).toBeUndefined();
 });
 
-it('comes in real time, too, to simulated GPUs', async () => {
-  const failing = parseExperiment(
-    `cluster: { gpus: 2, failures: [{ at: 300ms, gpu: 1, for: 400ms, billed: false }] }
-models: { kind: zoo, varieties: 2 }
-workload: { kind: fixed, rate: 100/s, duration: 1s }
-slo: 1m`,
-    'fails.yaml',
-  );
-  const [onLive, simulated] = [await run(await failing, live()), await simulate(await failing)];
-  const { events, fleet, summary } = onLive.result;
-  expect(onLive.live?.deviceErrors).toEqual([]);
-  expect(events).toEqual(simulated.events);
-  expect(fleet?.steps.map(({ on, starting }) => [on, starting])).toEqual(
-    simulated.fleet?.steps.map(({ on, starting }) => [on, starting]),
-  );
-  expect(summary.requests).toEqual(simulated.summary.requests);
-});
-
-it('is refused with a scaler, and on real GPUs', async () => {
-  const failing = await experiment('{ at: 2s, gpu: 1, for: 5s }');
-  const onCpu = { ...failing, live: { ...failing.live, device: 'cpu' as const } };
-  await expect(run(onCpu, live())).rejects.toThrow('cluster.failures: needs simulated GPUs');
+it('is refused with a scaler, and live', async () => {
+  for (const failure of ['{ at: 2s, gpu: 1, for: 5s }', '{ at: 3s, gpu: 0, for: 1s, slowdown: 9 }'])
+    await expect(run(await experiment(failure), live())).rejects.toThrow(
+      'cluster.failures: GPUs fail as planned only in simulations',
+    );
   const scaled = parseExperiment(
     `cluster: { gpus: [{ kind: a, count: 2 }], failures: [{ rate: 1/h, repair: 1s }] }
 models: { kind: zoo }

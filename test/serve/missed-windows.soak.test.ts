@@ -101,7 +101,6 @@ class SlowLink implements WorkerLink {
       {
         met: (description) => events.met(description),
         driven: (by) => events.driven(by),
-        gpuUp: (gpu) => events.gpuUp(gpu),
         up: (description, state) => events.up(description, state),
         down: (reason, gpu) => events.down(reason, gpu),
         results: (results) => setTimeout(() => events.results(results), this.delayMs),

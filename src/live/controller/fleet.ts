@@ -274,7 +274,6 @@ export class Fleet {
         up: (description, state) => this.cameUp(worker, description, state),
         results: (results) => this.passOn(worker, results),
         down: (reason, gpu) => this.wentDown(worker, reason, gpu),
-        gpuUp: (gpu) => this.gpuCameUp(worker, gpu),
       },
       nowNs,
     );
@@ -427,7 +426,7 @@ export class Fleet {
       });
   }
 
-  private putInService(worker: FleetWorker, { present, gone = [] }: WorkerState): void {
+  private putInService(worker: FleetWorker, { present }: WorkerState): void {
     const { cluster, events } = this;
     const { gpuNumbers, link } = worker;
     worker.become('serving');
@@ -437,22 +436,12 @@ export class Fleet {
     events?.worker(link.name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
     worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
     present.slice(0, gpuNumbers.length).forEach((models, local) => {
-      if (gone.includes(local)) return;
       this.up.add(gpuNumbers[local]);
       events?.gpuUp(gpuNumbers[local], models, worker.kind);
     });
     this.hasDriven = true;
     this.changes.check();
     this.workerCameUp();
-  }
-
-  private gpuCameUp({ gpuNumbers, kind, link, isServing }: FleetWorker, local: number): void {
-    const gpu = gpuNumbers[local];
-    // A worker that comes up later comes with it.
-    if (!isServing || this.up.has(gpu)) return;
-    this.up.add(gpu);
-    this.events?.worker(link.name, true, `has its GPU ${local} again`);
-    this.events?.gpuUp(gpu, [], kind);
   }
 
   private wentDown(worker: FleetWorker, reason: string, local: number | null): void {

@@ -145,16 +145,6 @@ export class LocalMachine implements Machine {
     for (const [executor, batch] of batches) executor.submit(batch);
   }
 
-  /** Drops all that a simulated GPU has, weights included. Resolves when no result of it is reported any more. */
-  resetGpu(gpu: number): Promise<void> {
-    return this.executorOf[gpu].reset(gpu);
-  }
-
-  /** Changes the clock of a simulated GPU, relative to nominal, for INFERs that start from now on. */
-  setClock(gpu: number, factor: number): void {
-    this.executorOf[gpu].setClock(gpu, factor);
-  }
-
   async quiesce(): Promise<WorkerState> {
     const present: (readonly number[])[] = this.description.gpus.map(() => []);
     await Promise.all(
@@ -317,8 +307,6 @@ export class Executor {
   private starting: ThreadSet | null = null;
   private restarting: Promise<void> | null = null;
   private readonly quiesces: ((present: Present) => void)[] = [];
-  /** By GPU that drops all it has: called when it has. */
-  private readonly resets = new Map<number, () => void>();
   /** Set while it quiesces. */
   private limit: Timer | null = null;
   /** Actions that it waits for then, or has waited for in vain. */
@@ -383,19 +371,6 @@ export class Executor {
     this.live?.post({ kind: 'memory' });
   }
 
-  async reset(gpu: number): Promise<void> {
-    const { live } = this;
-    if (live === null) return;
-    await new Promise<void>((resolve) => {
-      this.resets.set(gpu, resolve);
-      live.post({ kind: 'reset', gpu });
-    });
-  }
-
-  setClock(gpu: number, factor: number): void {
-    this.live?.post({ kind: 'clock', gpu, factor });
-  }
-
   /** Ends its threads as if they had died, unless they are to be idle. */
   giveUp(reason: string): void {
     if (this.live !== null && this.quiesces.length === 0) this.died(this.live, reason);
@@ -435,15 +410,8 @@ export class Executor {
     if (report.kind === 'quiesced') this.quiesced(report.present);
     else if (report.kind === 'memory') this.events.memory(report.gpus);
     else if (report.kind === 'waits') this.running = report.actions;
-    else if (report.kind === 'reset') this.endReset(report.gpu);
     // While it quiesces, results are of actions that no longer matter.
-    else if (report.kind === 'results' && this.quiesces.length === 0)
-      this.events.results(report.results.filter(({ gpu }) => !this.resets.has(gpu)));
-  }
-
-  private endReset(gpu: number): void {
-    this.resets.get(gpu)?.();
-    this.resets.delete(gpu);
+    else if (report.kind === 'results' && this.quiesces.length === 0) this.events.results(report.results);
   }
 
   private quiesced(present: Present): void {
@@ -465,7 +433,6 @@ export class Executor {
   /** Retires the threads. */
   private retire(threads: ThreadSet): void {
     this.live = null;
-    for (const gpu of [...this.resets.keys()]) this.endReset(gpu);
     this.former = threads;
     this.stopped = threads.stop();
   }

@@ -25,8 +25,6 @@ export interface WorkerEvents {
    * Nothing sent will be answered any more, until the next `up`. `gpu`: only for that one; null: the whole worker.
    */
   down(reason: string, gpu: number | null): void;
-  /** A GPU that was down alone takes actions again, and has no weights. */
-  gpuUp(gpu: number): void;
 }
 
 /** Name of the worker in the controller's own process. */

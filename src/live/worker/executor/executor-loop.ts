@@ -97,10 +97,6 @@ export class ExecutorLoop {
       this.options.report({ kind: 'memory', gpus: this.gpus.map(({ memory }) => memory) }, []);
       return;
     }
-    if (order.kind === 'reset' || order.kind === 'clock') {
-      this.changeGpu(order, this.rows.get(order.gpu) as number);
-      return;
-    }
     if (order.kind === 'model') {
       this.models[order.index] = order.model;
       for (const gpu of this.gpus) gpu.modelChanged(order.index);
@@ -111,17 +107,6 @@ export class ExecutorLoop {
       this.gpus[row].receive(action);
       this.turns.set(row, 0);
     }
-  }
-
-  private changeGpu(order: Extract<ExecutorOrder, { kind: 'reset' | 'clock' }>, row: number): void {
-    const { clockFactor } = this.gpus[row];
-    if (order.kind === 'reset') {
-      const { gpus, pages } = this.options.data;
-      this.gpus[row] = this.createGpu(gpus[row], pages);
-      this.reportResults();
-      this.options.report({ kind: 'reset', gpu: order.gpu }, []);
-    }
-    this.gpus[row].clockFactor = order.kind === 'clock' ? order.factor : clockFactor;
   }
 
   private runDue(nowNs: number): void {
@@ -195,15 +180,6 @@ export class GpuExecutor {
 
   get busy(): boolean {
     return this.device.busy;
-  }
-
-  /** Clock of a simulated device relative to nominal, for INFERs that start from now on; real ones have none to set. */
-  get clockFactor(): number {
-    return this.device.clockFactor ?? 1;
-  }
-
-  set clockFactor(factor: number) {
-    if (this.device.clockFactor !== undefined) this.device.clockFactor = factor;
   }
 
   /** Actions in progress on the device. */
@@ -452,8 +428,6 @@ export interface Device extends DevicePort {
   readonly nextEndNs: number;
   /** True while something runs. */
   readonly busy: boolean;
-  /** Clock relative to nominal; absent: it cannot be set. */
-  clockFactor?: number;
   /** Null: others are to be asked, if anybody knows. */
   readonly memory: DeviceMemory | null;
   startInput(action: LiveAction, nowNs: number): void;

@@ -52,10 +52,6 @@ export type ExecutorOrder =
   | { readonly kind: 'quiesce' }
   /** Reports memory. */
   | { readonly kind: 'memory' }
-  /** Drops all that a simulated GPU has, weights included, and reports that. */
-  | { readonly kind: 'reset'; readonly gpu: number }
-  /** Changes the clock of a simulated GPU, relative to nominal. */
-  | { readonly kind: 'clock'; readonly gpu: number; readonly factor: number }
   | ModelOrder;
 
 /** From the machine to an executor thread: changes the model at the index; null: none. The old one is not in use. */
@@ -88,8 +84,6 @@ export type ThreadReport =
   /** By GPU of the thread: models whose weights are present. */
   | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] }
   | { readonly kind: 'memory'; readonly gpus: readonly GpuMemory[] }
-  /** Earlier results of the GPU have been reported, and no more come. */
-  | { readonly kind: 'reset'; readonly gpu: number }
   /** A host thread has carried out a `HostModelOrder`. */
   | { readonly kind: 'model'; readonly index: number };
 

@@ -19,7 +19,6 @@ const ABORT_NS = NS_PER_MS;
 export class SimulatedDevice implements Device {
   readonly copies = false;
   readonly signals = false;
-  clockFactor = 1;
   private execEndNs = Number.POSITIVE_INFINITY;
   private loadEndNs = Number.POSITIVE_INFINITY;
   private executing: LiveAction | null = null;
@@ -52,7 +51,7 @@ export class SimulatedDevice implements Device {
     this.executing = action;
     this.execStatus = STATUS_OK;
     const execNs = timesOfBucket(this.modelOf(action).spec, action.bucket);
-    this.execEndNs = nowNs + this.takes(Math.round(execNs[action.batchIndex] / this.clockFactor));
+    this.execEndNs = nowNs + this.takes(execNs[action.batchIndex]);
   }
 
   abort(nowNs: number): void {

@@ -43,14 +43,6 @@ export class FaultyDevice implements Device {
     return this.device.busy;
   }
 
-  get clockFactor(): number {
-    return this.device.clockFactor;
-  }
-
-  set clockFactor(factor: number) {
-    this.device.clockFactor = factor;
-  }
-
   get memory() {
     return this.device.memory;
   }
