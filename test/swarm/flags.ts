@@ -14,7 +14,7 @@ Runs live clusters in a simulated world in which everything fails, and checks wh
   --out DIR         what failed is written into DIR/SEED; default: out/swarm
   --workers N       processes; default: one per core
   --simulator       random experiments in the simulator instead
-  --every N         only seeds that are multiples of N; of the simulator, multiples of 8 are long, and those of 64 huge
+  --every N         only seeds that are multiples of N; of the simulator, multiples of 8 are long
   --help            this text
 
 Status: 0 if all passed, 1 if one failed, 2 if it cannot be run.

@@ -2,11 +2,10 @@ import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NS_PER_S } from '../../src/base/units.js';
-import { type Order, trySeeds } from './children.js';
+import { type Order, Tally, trySeeds } from './children.js';
 import { readFlags } from './flags.js';
 import { type SeedVerdict, tryPlan, trySeed } from './run/try-seed.js';
 import { tryExperiment } from './simulator/try-experiment.js';
-import { Tally } from './tally.js';
 
 /*
  * Live clusters in a simulated world that does its worst: `npm run swarm -- --help`. What a seed does is in `out/swarm/SEED` if it

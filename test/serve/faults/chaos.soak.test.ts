@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { EXIT_CODES } from '../../../src/cli/exit-codes.js';
 import { runCli, tempDir } from '../../cli/run-cli.js';
-import { Draw } from '../../swarm/simulator/draw.js';
+import { Draw } from '../../swarm/draw.js';
 import { smallDisk } from '../small-disk.js';
 import { type Chaos, chaosRound } from './chaos.js';
 import { play, type Scenario } from './play.js';

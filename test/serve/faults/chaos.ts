@@ -1,4 +1,4 @@
-import type { Draw } from '../../swarm/simulator/draw.js';
+import type { Draw } from '../../swarm/draw.js';
 import { fillUpDisk } from '../small-disk.js';
 import { sleep } from './clients/counting-clients.js';
 import type { FaultProxy } from './fault-proxy.js';
@@ -88,7 +88,7 @@ function drawFaults({ draw, workers, disk }: Chaos): Fault[] {
   const indices = Array.from({ length: workers }, (_, index) => index);
   const drawn = (part: Fault['part'], kinds: readonly string[], index = 0): Fault[] => {
     const [kind, afterMs] = [draw.pick(kinds), draw.int(0, LATEST_MS)];
-    const fault = { part, index, kind, afterMs, forMs: draw.skewed(SHORTEST_MS, LONGEST_MS) };
+    const fault = { part, index, kind, afterMs, forMs: draw.log(SHORTEST_MS, LONGEST_MS) };
     return draw.chance(STRUCK) ? [fault] : [];
   };
   return [

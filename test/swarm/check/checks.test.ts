@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import type { History, HistoryEvent } from '../history/history.js';
-import { THREAD_FAULT } from '../scenario/fault.js';
-import { checkHistory, describeFinding, titleOf } from './checks.js';
+import { checkHistory, titleOf } from './checks.js';
 import { at, EXAMPLE_SCENARIO, exampleHistory } from './example.js';
 import { PROBE } from './recovery.js';
 
@@ -189,20 +188,6 @@ it('finds metrics of classes and tenants that are not what they got, and numbers
   expect(await needs(3)).toEqual([
     'metrics: controller-0#1 needs 3 GPUs of kind simulated, of which there may be 1 to 2 (at 2.000000 s)',
   ]);
-});
-
-it('compares metrics exactly, unless clients of a frontend have been cut off before', async () => {
-  const text = 'escapement_requests_total{outcome="ok"} 2\n';
-  const ended = (ms: number) => at(ms, { kind: 'frontendEnded', process: 'controller-0#1' });
-  const about = async (...events: readonly HistoryEvent[]) => {
-    const edit = replace('snapshot', (event) => [{ ...event, metrics: text }]);
-    const history = exampleHistory(edit);
-    const list = [...history.events, ...events].sort((a, b) => a.atNs - b.atNs);
-    return (await titles({ ...history, events: list })).filter((title) => title.startsWith('metrics'));
-  };
-  expect(await about()).toHaveLength(1);
-  expect(await about(ended(2001))).toHaveLength(1);
-  expect(await about(ended(1999))).toEqual([]);
 });
 
 it('finds windows in another clock than that of the worker', async () => {
@@ -461,38 +446,6 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   expect(await titles(exampleHistory(dead, { faults }))).not.toContainEqual(
     expect.stringContaining('does not say so'),
   );
-});
-
-it('expects a process whose thread the plan lets die to die only while it starts', async () => {
-  const process = 'worker-0#1';
-  const dies = { kind: 'threadDies', atNs: 20 * NS_PER_MS, process: 'worker-0', thread: 'executor' } as const;
-  const about = async (line: string, why = `Error: ${THREAD_FAULT}`, faults = [dies]) => {
-    const events = [
-      at(10, { kind: 'logged', process, level: 'info', line }),
-      at(21, { kind: 'died', process, why }),
-    ];
-    const history = exampleHistory(
-      replace('snapshot', (event) => [...events, event]),
-      { faults },
-    );
-    return (await titles(history)).filter((title) => title.startsWith('logs'));
-  };
-  expect(await about('prepares models')).toEqual([]);
-  expect(await about('ready {"port":7000}')).toHaveLength(1);
-  expect(await about('prepares models', 'TypeError: no')).toHaveLength(1);
-  expect(await about('prepares models', undefined, [])).toHaveLength(1);
-  expect(await about('prepares models', undefined, [{ ...dies, atNs: 22 * NS_PER_MS }])).toHaveLength(1);
-});
-
-it('tells what happened around a finding', async () => {
-  const history = exampleHistory(replace('answered', (event) => [event, event]));
-  const [finding] = await checkHistory(history);
-  expect(describeFinding(finding, history).split('\n')).toEqual([
-    'one answer: request 1 is answered again: ok, after ok (at 0.018000 s)',
-    '    0.010000 s asked request=1 client=a process=controller-0#1 model=m sloNs=50000000',
-    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8] numbers=[[2]]',
-    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8] numbers=[[2]]',
-  ]);
 });
 
 function asked(request: number) {

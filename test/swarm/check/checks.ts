@@ -1,19 +1,10 @@
 import type { History } from '../history/history.js';
-import { secondsOf, traceAround } from '../history/timeline.js';
-import { allowedAnswers } from './allowed-answers.js';
-import { clocks } from './clocks.js';
-import { executed } from './executed.js';
+import { secondsOf, traceAround } from '../history/summary.js';
+import { clocks, oneDriver, weights, windows } from './actions.js';
+import { allowedAnswers, executed, inTime, oneAnswer, rates } from './answers.js';
 import type { Check, Finding } from './finding.js';
-import { inTime } from './in-time.js';
-import { journals } from './journals.js';
-import { logs } from './logs.js';
-import { metrics } from './metrics.js';
-import { oneAnswer } from './one-answer.js';
-import { oneDriver } from './one-driver.js';
-import { rates } from './rates.js';
+import { journals, logs, metrics } from './records.js';
 import { recovery } from './recovery.js';
-import { weights } from './weights.js';
-import { windows } from './windows.js';
 
 /** All properties of a run, the most important first. */
 const CHECKS: readonly Check[] = [

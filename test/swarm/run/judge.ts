@@ -2,10 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { checkHistory, describeFinding, titleOf } from '../check/checks.js';
 import { type Finding, kindOf } from '../check/finding.js';
-import { summaryOf } from '../history/summary.js';
-import { lineOf } from '../history/timeline.js';
+import { lineOf, summaryOf } from '../history/summary.js';
 import type { Scenario } from '../scenario/scenario.js';
-import { writePerfetto } from './perfetto.js';
 import { type Run, runScenario } from './run-scenario.js';
 
 /** What came of a scenario. */
@@ -41,7 +39,6 @@ export function writeJudged(scenario: Scenario, { run, findings }: Judged, dir: 
   write('summary.txt', `${verdictOf({ run, findings }) || 'passed'}\n${summaryOf(history)}`);
   write('timeline.txt', `${history.events.map(lineOf).join('\n')}\n`);
   write('trace.txt', `${trace}\n`);
-  writePerfetto(join(dir, 'perfetto.json'), history, findings);
   for (const { process, path, text } of history.journals) write(`${process}.${basename(path)}`, text);
 }
 

@@ -2,9 +2,8 @@ import { readServerSettings, type ServerSettings } from '../../../src/config/ser
 import type { History, HistoryEvent, JournalFile } from '../history/history.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { healAll, planFaults } from './faults.js';
-import { end, probe, recover } from './phases.js';
+import { end, probe, recover, snapshotOf } from './phases.js';
 import { lifeOf } from './recorder.js';
-import { snapshotOf } from './snapshot.js';
 import { Stage } from './stage.js';
 
 export interface Run {

@@ -4,7 +4,7 @@ import type { Finding } from '../check/finding.js';
 import { summaryOf } from '../history/summary.js';
 import { drawScenario } from '../scenario/draw-scenario.js';
 import type { Scenario } from '../scenario/scenario.js';
-import { shrink } from '../shrink/shrink.js';
+import { shrink } from '../shrink.js';
 import { failsAs, judge, verdictOf, writeJudged } from './judge.js';
 
 /** What came of a seed. Plain data. */

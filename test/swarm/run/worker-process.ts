@@ -4,7 +4,6 @@ import { simulatedModel } from '../../../src/serve/simulated-models.js';
 import { runWorker } from '../../../src/serve/worker.js';
 import { type MachineScenario, type ModelScenario, pagesOn, type Scenario } from '../scenario/scenario.js';
 import type { SimProcess } from '../world/index.js';
-import type { Stoppable } from './stoppable.js';
 
 export const WORKER_PORT = 7000;
 export const REGISTRATION_PORT = 7100;
@@ -67,4 +66,10 @@ function specOf({ execNs, ...model }: ModelScenario, slowness: number) {
     inputBytes,
     outputBytes,
   };
+}
+
+/** A server or a worker that runs. */
+export interface Stoppable {
+  /** Drains, then closes everything. */
+  close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
-import { Draw } from './draw.js';
+import { Draw } from '../draw.js';
 import type { Fault, FaultKind, ThreadName } from './fault.js';
 import type { ClusterScenario } from './scenario.js';
 

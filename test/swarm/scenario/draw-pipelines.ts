@@ -1,5 +1,5 @@
 import { SPLITS } from '../../../src/core/pipelines.js';
-import type { Draw } from './draw.js';
+import type { Draw } from '../draw.js';
 import type { ClusterScenario, PipelineScenario, StepScenario } from './scenario.js';
 
 /** In two fifths of the seeds: chains, fan-outs of none to several rows, joins, steps that may be skipped, variants. */

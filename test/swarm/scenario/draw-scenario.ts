@@ -1,11 +1,9 @@
 import { NS_PER_S } from '../../../src/base/units.js';
-import { Draw } from './draw.js';
-import { drawCluster } from './draw-cluster.js';
+import { Draw } from '../draw.js';
+import { drawCluster, drawKinds, drawLacks, drawScaler } from './draw-cluster.js';
 import { drawFaults } from './draw-faults.js';
-import { drawKinds, drawLacks, drawScaler } from './draw-kinds.js';
 import { drawPipelines } from './draw-pipelines.js';
-import { asSender, drawSenders } from './draw-senders.js';
-import { drawWorkload } from './draw-workload.js';
+import { asSender, drawSenders, drawWorkload } from './draw-workload.js';
 import type { Fault } from './fault.js';
 import type { Scenario } from './scenario.js';
 

@@ -1,5 +1,5 @@
+import type { Draw } from '../draw.js';
 import type { Section } from './candidate.js';
-import type { Draw } from './draw.js';
 import { type DrawnModels, ns } from './draw-models.js';
 
 const US = 1000;
@@ -19,11 +19,11 @@ export function drawCluster(draw: Draw, { gpus, models, lengthNs }: Surroundings
     ...draw.maybe(0.3, 'workers', () => draw.int(1, gpus)),
     pages: drawPages(draw, models),
     ...draw.maybe(0.2, 'lanes', () => 'one'),
-    ...draw.maybe(0.25, 'copyBandwidth', () => `${draw.skewed(1, 20)}GB/s`),
+    ...draw.maybe(0.25, 'copyBandwidth', () => `${draw.log(1, 20)}GB/s`),
     ...draw.maybe(0.35, 'network', () => network(draw)),
-    ...draw.maybe(0.15, 'clockOffset', () => ns(draw.skewed(10 * US, 20 * MS))),
+    ...draw.maybe(0.15, 'clockOffset', () => ns(draw.log(10 * US, 20 * MS))),
     ...draw.maybe(0.35, 'noise', () => ({ ...noise(draw), ...profiles(draw, models) })),
-    ...draw.maybe(0.25, 'overhead', () => ns(draw.skewed(US, MS))),
+    ...draw.maybe(0.25, 'overhead', () => ns(draw.log(US, MS))),
     ...draw.maybe(0.3, 'abort', () => draw.pick(['0s', '100us', '5ms'])),
     ...draw.maybe(0.2, 'gpuClock', () => draw.list(1, 4, () => clockChange(draw, gpus, lengthNs))),
     ...draw.maybe(0.2, 'changes', () => draw.list(1, 3, () => change(draw, lengthNs))),
@@ -50,9 +50,9 @@ function drawKinds(draw: Draw, gpus: number, models: DrawnModels): Section[] {
 
 function failure(draw: Draw, gpus: number, lengthNs: number): Section {
   const billed = draw.chance(0.5);
-  const away = ns(draw.skewed(100 * US, lengthNs));
+  const away = ns(draw.log(100 * US, lengthNs));
   return {
-    ...{ at: ns(draw.skewed(1, lengthNs)), gpu: draw.int(0, gpus - 1), billed },
+    ...{ at: ns(draw.log(1, lengthNs)), gpu: draw.int(0, gpus - 1), billed },
     for: draw.chance(0.2) ? 'forever' : away,
     ...draw.maybe(0.3, 'slowdown', () => Number(draw.real(1, 20).toFixed(1))),
   };
@@ -64,7 +64,7 @@ function drawPages(draw: Draw, { largestPages, totalPages }: DrawnModels): numbe
   return draw.pick([
     largestPages,
     draw.int(largestPages, 2 * largestPages),
-    draw.skewed(largestPages, most),
+    draw.log(largestPages, most),
     most,
   ]);
 }
@@ -72,8 +72,8 @@ function drawPages(draw: Draw, { largestPages, totalPages }: DrawnModels): numbe
 /** A message takes no time, or one that a network could take: GPUs that refuse LOADs are asked once every round trip. */
 function network(draw: Draw): Section {
   return {
-    delay: draw.chance(0.3) ? '0s' : ns(draw.skewed(20 * US, 10 * MS)),
-    ...draw.maybe(0.6, 'jitter', () => ns(draw.skewed(20 * US, 10 * MS))),
+    delay: draw.chance(0.3) ? '0s' : ns(draw.log(20 * US, 10 * MS)),
+    ...draw.maybe(0.6, 'jitter', () => ns(draw.log(20 * US, 10 * MS))),
   };
 }
 

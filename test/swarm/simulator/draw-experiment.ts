@@ -1,11 +1,10 @@
 import { POLICIES } from '../../../src/policies/registry.js';
+import { Draw } from '../draw.js';
 import type { Candidate, Section, Tree } from './candidate.js';
-import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawModels, ns } from './draw-models.js';
-import { drawOptions } from './draw-options.js';
 import { drawPipelines, toPipelines } from './draw-pipelines.js';
-import { drawScaler, mayGrow } from './draw-scaler.js';
+import { drawOptions, drawScaler, mayGrow } from './draw-policy.js';
 import { drawSenders } from './draw-senders.js';
 import { drawWorkload, type ExperimentSize } from './draw-workload.js';
 
@@ -13,10 +12,8 @@ const MIB = 1 << 20;
 
 /** Every so many seeds one is of an experiment that takes seconds, and some of these take more. */
 export const LONG_EVERY = 8;
-export const HUGE_EVERY = 64;
 
 export function sizeOf(seed: number): ExperimentSize {
-  if (seed % HUGE_EVERY === 0) return 'huge';
   return seed % LONG_EVERY === 0 ? 'long' : 'short';
 }
 
@@ -36,7 +33,7 @@ export function drawExperiment(seed: number): Candidate {
     models: models.sections,
     ...senders.sections,
     workload: senders.workload,
-    ...draw.maybe(0.2, 'slo', () => ns(draw.skewed(1e6, 5e9))),
+    ...draw.maybe(0.2, 'slo', () => ns(draw.log(1e6, 5e9))),
     policy: drawPolicy(draw, models.longest !== null && draw.chance(0.5)),
     ...draw.maybe(0.4, 'admission', () => 'none'),
     ...draw.maybe(0.4, 'missedWindow', () => draw.pick(['retry', 'fail'])),
@@ -87,5 +84,5 @@ function drawPolicy(draw: Draw, knowsLengths: boolean): Section {
 
 /** Now and then more than a word of bits holds. */
 function drawGpus(draw: Draw): number {
-  return draw.chance(0.05) ? draw.int(31, 40) : draw.skewed(1, 20);
+  return draw.chance(0.05) ? draw.int(31, 40) : draw.log(1, 20);
 }

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../src/config/units-text.js';
+import type { Draw } from '../draw.js';
 import type { Section } from './candidate.js';
-import type { Draw } from './draw.js';
-import { drawLengths } from './draw-lengths.js';
+import { drawLengths } from './draw-senders.js';
 
 const US = 1000;
 const MS = 1e6;
@@ -53,7 +53,7 @@ interface DrawnSection {
 
 /** One to three sections of all kinds that need no ONNX file. */
 export function drawModels(draw: Draw, pageBytes: number): DrawnModels {
-  const baseNs = draw.skewed(20 * US, 20 * MS);
+  const baseNs = draw.log(20 * US, 20 * MS);
   const drawn = draw.list(1, draw.pick([1, 1, 2, 3]), (index) => drawSection(draw, index, baseNs, pageBytes));
   const count = drawn.reduce((sum, section) => sum + section.count, 0);
   const longests = drawn.flatMap(({ longest }) => longest ?? []);
@@ -74,20 +74,20 @@ function drawSection(draw: Draw, index: number, baseNs: number, pageBytes: numbe
   const kind = draw.pick(['csv', 'csv', 'csv', 'profile', 'profile', 'fit', 'zoo'] as const);
   if (kind === 'csv') return drawCsv(draw, index, baseNs, pageBytes);
   if (kind === 'profile') return drawProfile(draw, index, baseNs, pageBytes);
-  const count = draw.skewed(1, 12);
+  const count = draw.log(1, 12);
   const pages = Math.ceil(ZOO_BYTES / pageBytes);
   const rest = { file: null, pages, count, costNs: ZOO_COST_NS, cheapestNs: ZOO_CHEAPEST_NS };
   if (kind === 'zoo') {
     const section = { kind, varieties: count };
     return { section, pattern: '*', names: ['resnet50'], ...rest };
   }
-  const section = { kind, name: `fit${index}`, parameters: draw.skewed(1e6, 1e8), copies: count };
+  const section = { kind, name: `fit${index}`, parameters: draw.log(1e6, 1e8), copies: count };
   return { section, pattern: `fit${index}*`, names: copies(`fit${index}`, count), ...rest };
 }
 
 function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): DrawnSection {
   const batches = draw.pick(BATCH_LISTS);
-  const count = draw.chance(0.05) ? draw.int(65, 140) : draw.skewed(1, 24);
+  const count = draw.chance(0.05) ? draw.int(65, 140) : draw.log(1, 24);
   const pages = draw.int(1, 7);
   const columns = batches.map((batch) => `b${batch}_ns`).join();
   let cheapestNs = Number.POSITIVE_INFINITY;
@@ -95,7 +95,7 @@ function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): 
     const weights = draw.int(1, pages) * pageBytes - draw.int(0, pageBytes - 1);
     const execNs = execTimes(draw, baseNs, batches);
     cheapestNs = Math.min(cheapestNs, cheapest(execNs, batches));
-    return `csv${index}-${i},${weights},${loadNs(draw)},${execNs},${draw.skewed(1, 5e6)},${draw.int(0, 5000)}`;
+    return `csv${index}-${i},${weights},${loadNs(draw)},${execNs},${draw.log(1, 5e6)},${draw.int(0, 5000)}`;
   });
   const header = `model_id,weights_bytes,weights_transfer_ns,${columns},input_bytes,output_bytes`;
   const path = `models${index}.csv`;
@@ -110,7 +110,7 @@ function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): 
 
 function drawProfile(draw: Draw, index: number, baseNs: number, pageBytes: number): DrawnSection {
   const batches = draw.pick(BATCH_LISTS);
-  const count = draw.skewed(1, 8);
+  const count = draw.log(1, 8);
   const pages = draw.int(1, 7);
   const times = execTimes(draw, baseNs, batches);
   const spread = draw.chance(0.7);
@@ -126,7 +126,7 @@ function drawProfile(draw: Draw, index: number, baseNs: number, pageBytes: numbe
     weightsBytes: pages * pageBytes,
     loadMs,
     ...(spread ? { loadP99Ms: loadMs * 1.5, loadMaxMs: loadMs * 3 } : {}),
-    ...{ inputBytes: draw.skewed(1, 5e6), outputBytes: draw.int(0, 5000) },
+    ...{ inputBytes: draw.log(1, 5e6), outputBytes: draw.int(0, 5000) },
     batches: measured(1),
     ...(lengths === null
       ? {}
@@ -164,7 +164,7 @@ function quantiles(draw: Draw, medianMs: number) {
 
 /** From no cost at all for one more request to more than it costs alone. */
 function execTimes(draw: Draw, baseNs: number, batches: readonly number[]): number[] {
-  const firstNs = draw.chance(0.02) ? draw.int(1, 100) : draw.skewed(baseNs / 4, baseNs * 4);
+  const firstNs = draw.chance(0.02) ? draw.int(1, 100) : draw.log(baseNs / 4, baseNs * 4);
   const growth = draw.pick([0, 0.2, 0.5, 0.8, 1, 1.2]);
   return batches.map((batch) => Math.max(1, Math.round(firstNs * (1 + (batch - 1) * growth))));
 }
@@ -174,7 +174,7 @@ function cheapest(execNs: readonly number[], batches: readonly number[]): number
 }
 
 function loadNs(draw: Draw): number {
-  return draw.skewed(50 * US, 60 * MS);
+  return draw.log(50 * US, 60 * MS);
 }
 
 /** A duration as text. */

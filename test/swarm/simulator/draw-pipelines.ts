@@ -1,6 +1,6 @@
 import { SPLITS } from '../../../src/core/pipelines.js';
+import type { Draw } from '../draw.js';
 import type { Section, Tree } from './candidate.js';
-import type { Draw } from './draw.js';
 
 /** Graphs of up to six steps, each after some of those before it. */
 export function drawPipelines(draw: Draw, models: readonly string[]): Section[] {

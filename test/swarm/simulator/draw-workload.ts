@@ -1,19 +1,18 @@
+import type { Draw } from '../draw.js';
 import type { Section } from './candidate.js';
-import type { Draw } from './draw.js';
-import { drawInputs } from './draw-lengths.js';
 import { type DrawnModels, ns } from './draw-models.js';
+import { drawInputs } from './draw-senders.js';
 
 const US = 1000;
 const MS = 1e6;
 const NS_PER_S = 1e9;
 /** Many runs are short, in others queues grow long, caches turn over many times, and estimates have time to drift. */
-export type ExperimentSize = 'short' | 'long' | 'huge';
+export type ExperimentSize = 'short' | 'long';
 
 /** By size: about how many requests there are, and how long it takes at most. */
 const SIZES: Readonly<Record<ExperimentSize, SizeLimits>> = {
   short: { least: 5, most: 3000, longestNs: 600 * NS_PER_S },
   long: { least: 3000, most: 100_000, longestNs: 3600 * NS_PER_S },
-  huge: { least: 100_000, most: 1_000_000, longestNs: 36_000 * NS_PER_S },
 };
 
 interface SizeLimits {
@@ -55,7 +54,7 @@ export function drawWorkload(
   const capacityRps = (gpus * NS_PER_S) / models.costNs;
   const rateRps = Math.min(1e6, Math.max(0.1, capacityRps * draw.real(0.05, 5)));
   const { least, most: mostRequests, longestNs } = SIZES[size];
-  const requests = draw.skewed(least, mostRequests);
+  const requests = draw.log(least, mostRequests);
   const lengthNs = Math.ceil(Math.min((requests / rateRps) * NS_PER_S, longestNs));
   const count = draw.pick([1, 1, 2, 3, 4]);
   for (let i = 0; i < count; i++) {
@@ -122,7 +121,7 @@ function drawKind(flow: Flow, files: Record<string, string>, index: number): Sec
       return { ...closedLoop(flow), ...spread };
     case 'azure-like': {
       const minutes = draw.int(1, 6);
-      const functions = draw.skewed(1, 60);
+      const functions = draw.log(1, 60);
       return {
         kind: 'azure-like',
         functions,
@@ -145,7 +144,7 @@ function drawKind(flow: Flow, files: Record<string, string>, index: number): Sec
 /** How much arrives and for how long. Mostly a rate: a load is of what full batches could do, far more requests a second. */
 function volume({ draw, models, gpus, rateRps, lengthNs, mostRequests }: Flow): Section {
   if (draw.chance(0.85)) return { rate: `${rateRps}/s`, duration: ns(lengthNs) };
-  const load = draw.skewed(5, 300);
+  const load = draw.log(5, 300);
   const mostNs = (mostRequests * models.cheapestNs) / (gpus * (load / 100));
   return { load: `${load}%`, duration: ns(Math.min(lengthNs, mostNs)) };
 }
@@ -160,9 +159,9 @@ function assign(draw: Draw): Section {
 
 /** Clients that are refused at once ask again after their pause: it limits how many requests there are. */
 function closedLoop({ draw, lengthNs, mostRequests }: Flow): Section {
-  const clients = draw.skewed(1, 60);
+  const clients = draw.log(1, 60);
   const concurrency = draw.pick([1, 1, 2, 8]);
-  const thinkNs = draw.chance(0.2) ? 0 : draw.skewed(100 * US, 50 * MS);
+  const thinkNs = draw.chance(0.2) ? 0 : draw.log(100 * US, 50 * MS);
   const mostNs = (Math.max(US, thinkNs) * mostRequests) / (clients * concurrency);
   const think = thinkNs === 0 ? {} : { think: ns(thinkNs) };
   return { kind: 'closed-loop', clients, concurrency, ...think, duration: ns(Math.min(lengthNs, mostNs)) };
@@ -175,7 +174,7 @@ function arrivals({ draw, models, rateRps, lengthNs }: Flow): string {
   const { longest } = models;
   // Those of the rows come before that of the section.
   const hasLengths = longest !== null && draw.chance(0.5);
-  const lengthOf = () => (hasLengths ? `,${draw.skewed(1, longest)}` : '');
+  const lengthOf = () => (hasLengths ? `,${draw.log(1, longest)}` : '');
   let timeNs = draw.int(0, lengthNs);
   const rows = Array.from({ length: count }, () => {
     if (draw.chance(0.6)) timeNs += draw.int(0, Math.round((2 * NS_PER_S) / rateRps));

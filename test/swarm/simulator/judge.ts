@@ -4,21 +4,19 @@ import { join, resolve } from 'node:path';
 import { EscapementError } from '../../../src/base/errors.js';
 import type { Experiment } from '../../../src/config/experiment.js';
 import { loadExperiment } from '../../../src/config/load.js';
-import { type Candidate, type Section, writeCandidate } from './candidate.js';
+import { type Candidate, replayOf, type Section, writeCandidate } from './candidate.js';
 import {
   auditProblem,
   boundProblem,
   brokenInvariant,
   littleProblem,
   type Problem,
+  pipelineProblem,
   repetitionProblem,
   requestProblem,
+  senderProblem,
 } from './checks.js';
 import { type ObservedRun, observe } from './observed-run.js';
-import { pipelineProblem } from './pipeline-checks.js';
-import { replayOf } from './replay.js';
-import { senderProblem } from './sender-checks.js';
-import { watch } from './watch.js';
 
 /** What came of a candidate. */
 export type Verdict =
@@ -47,20 +45,17 @@ const MAIN = 'dist/cli/main.js';
 export interface JudgeOptions {
   /** Once more as a process, with `escapement check` on what it wrote. */
   readonly commandLine: boolean;
-  /** It is too long to be kept: fewer checks, on the way. */
-  readonly isHuge: boolean;
 }
 
 /** Runs the candidate in `dir`, a folder of its own that is gone afterwards, and applies every check. */
 export async function judge(
   candidate: Candidate,
   dir: string,
-  { commandLine, isHuge }: JudgeOptions,
+  { commandLine }: JudgeOptions,
 ): Promise<Verdict> {
   let replay: Candidate | null = null;
   try {
     const file = writeCandidate(candidate, dir);
-    if (isHuge) return await watchedVerdict(file, commandLine);
     const experiment = await loadExperiment(file, ['checks=true']);
     const outDir = join(dir, 'out');
     mkdirSync(outDir);
@@ -88,11 +83,6 @@ export async function judge(
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-async function watchedVerdict(file: string, twice: boolean): Promise<Verdict> {
-  const { problem, ...seen } = await watch(await loadExperiment(file), twice);
-  return problem === null ? { kind: 'passed', ...seen } : { kind: 'failed', ...problem, replay: null };
 }
 
 function isPolicy({ tree }: Candidate, kind: string): boolean {

@@ -2,15 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Experiment } from '../../../src/config/experiment.js';
 import type { Action } from '../../../src/core/action.js';
+import type { ArrivalSource } from '../../../src/core/arrivals.js';
 import type { RunObserver } from '../../../src/core/observer.js';
 import type { ScheduledRun } from '../../../src/record/results.js';
 import type { Engine } from '../../../src/run/engine.js';
 import { run } from '../../../src/run/run.js';
 import { SIMULATED } from '../../../src/run/simulated.js';
+import type { Arrival } from '../../sim/fixtures.js';
 import { type ActionRecord, type AnswerRecord, keepRecords } from '../../sim/fixtures.js';
 import type { Problem } from './checks.js';
 import { FleetBooks, withBooks } from './fleet-books.js';
-import { type SentRequest, WatchedSource } from './watched-source.js';
 
 /** An experiment with more actions than this goes round in circles. */
 const MOST_ACTIONS = 300_000;
@@ -68,4 +69,66 @@ export async function observe(experiment: Experiment, outDir?: string): Promise<
   });
   if (outDir !== undefined) writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
   return { sent, answers, actions, result, gone, fleet, problem: problem ?? fleet.problem };
+}
+
+/** A request as it came, before the scheduler saw it. */
+export interface SentRequest extends Arrival {
+  readonly user: number;
+  readonly requestClass: number;
+  readonly tenant: number;
+  readonly length: number;
+}
+
+/** Notes each request that a source delivers. */
+export class WatchedSource implements ArrivalSource {
+  readonly answered?: (user: number, nowNs: number) => void;
+
+  constructor(
+    private readonly source: ArrivalSource,
+    private readonly sent: (request: SentRequest) => void,
+  ) {
+    if (source.answered !== undefined) this.answered = source.answered.bind(source);
+  }
+
+  get timeNs(): number {
+    return this.source.timeNs;
+  }
+
+  get model(): number {
+    return this.source.model;
+  }
+
+  get sloNs(): number {
+    return this.source.sloNs;
+  }
+
+  get user(): number {
+    return this.source.user;
+  }
+
+  get requestClass(): number {
+    return this.source.requestClass ?? 0;
+  }
+
+  get tenant(): number {
+    return this.source.tenant ?? 0;
+  }
+
+  get length(): number {
+    return this.source.length ?? 0;
+  }
+
+  get starved(): boolean {
+    return this.source.starved === true;
+  }
+
+  advance(): void {
+    const { timeNs, model, sloNs, user, requestClass, tenant, length } = this;
+    this.sent({ timeNs, model, sloNs, user, requestClass, tenant, length });
+    this.source.advance();
+  }
+
+  async refill(): Promise<void> {
+    await this.source.refill?.();
+  }
 }

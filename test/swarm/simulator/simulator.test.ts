@@ -9,7 +9,7 @@ import { judge } from './judge.js';
 
 /** `npm run swarm -- --simulator` tries as many others as it is asked to. */
 const SEEDS = 50;
-const ONCE = { commandLine: false, isHuge: false };
+const ONCE = { commandLine: false };
 const REGRESSIONS = fileURLToPath(new URL('regressions/', import.meta.url));
 
 describe('random experiments in the simulator', () => {

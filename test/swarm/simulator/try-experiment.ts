@@ -3,34 +3,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FailureOptions, SeedVerdict } from '../run/try-seed.js';
 import { type Candidate, writeCandidate } from './candidate.js';
-import { drawExperiment, sizeOf } from './draw-experiment.js';
+import { drawExperiment } from './draw-experiment.js';
 import { judge, type Verdict } from './judge.js';
 import { shrink } from './shrink.js';
 
-/** One seed in so many also runs as processes, which take longer to start than to run, or twice if it is huge. */
+/** One seed in so many also runs as processes, which take longer to start than to run. */
 const MORE_EVERY = 20;
 
 /** Judges the experiment of a seed. One that fails is written into `dir`, and what is left of it once it is shrunk. */
 export async function tryExperiment(seed: number, { dir, smaller }: FailureOptions): Promise<SeedVerdict> {
   const drawn = drawExperiment(seed);
-  const isHuge = sizeOf(seed) === 'huge';
-  const verdict = await judge(drawn, scratch(), { commandLine: seed % MORE_EVERY === 0, isHuge });
+  const verdict = await judge(drawn, scratch(), { commandLine: seed % MORE_EVERY === 0 });
   if (verdict.kind === 'passed') return { ...verdict, failure: '' };
   const nothing = { events: 0, virtualNs: 0, digest: '' };
   if (verdict.kind === 'refused') return { ...nothing, failure: '', refused: verdict.code };
   writeCandidate(drawn, dir);
-  if (smaller) writeCandidate(await smallerThan(drawn, verdict, isHuge), join(dir, 'smaller'));
+  if (smaller) writeCandidate(await smallerThan(drawn, verdict), join(dir, 'smaller'));
   return { ...nothing, failure: `${verdict.check}: ${verdict.what}` };
 }
 
 function smallerThan(
   drawn: Candidate,
   { check, replay }: Extract<Verdict, { kind: 'failed' }>,
-  isHuge: boolean,
 ): Promise<Candidate> {
   const fails = async (candidate: Candidate) => {
     const commandLine = check.startsWith('escapement');
-    const verdict = await judge(candidate, scratch(), { commandLine, isHuge });
+    const verdict = await judge(candidate, scratch(), { commandLine });
     return verdict.kind === 'failed' && verdict.check === check;
   };
   // Requests of a file are easier to leave out than what generated them.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readServerSettings } from '../../../src/config/server-settings.js';
-import { OUTCOME_CANCELLED, OUTCOME_ERROR, OUTCOME_OK } from '../../../src/core/request.js';
+import { OUTCOME_ERROR, OUTCOME_OK } from '../../../src/core/request.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
 import { RemoteLinks } from '../../../src/live/controller/link/remote-links.js';
 import type { TensorSignature, WorkerModel } from '../../../src/live/model.js';
@@ -108,14 +108,6 @@ async function run(
 }
 
 const left = (memories: readonly KeptMemory[]) => memories.map(({ usedBytes }) => usedBytes);
-
-it('keeps tensors until their request is answered', async () => {
-  const { answers, counts, memories, mostBytes } = await run(12, () => {});
-  expect(new Set(counts)).toEqual(new Set([1]));
-  expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set([OUTCOME_OK, OUTCOME_CANCELLED]));
-  expect(mostBytes).toBeGreaterThan(0);
-  expect(left(memories)).toEqual([0, 0]);
-});
 
 it('answers each request once whatever happens between its steps, and forgets its tensors', async () => {
   const { answers, counts, memories } = await run(

@@ -3,9 +3,9 @@ import { invariant } from '../../../src/base/invariant.js';
 import { NS_PER_MS } from '../../../src/base/units.js';
 import type { World } from '../../../src/live/world/world.js';
 import { DeviceFaults } from './device-faults.js';
-import { simLogger } from './logger.js';
 import type { SimMachine } from './machine.js';
 import type { Incarnation, ProcessChange } from './tap.js';
+import { simLogger } from './tap.js';
 import { ThreadLoop } from './thread-loop.js';
 import { type SimThread, SimThreads } from './threads/sim-threads.js';
 

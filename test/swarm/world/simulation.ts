@@ -1,15 +1,13 @@
 import { invariant } from '../../../src/base/invariant.js';
 import { type Random, stream } from '../../../src/base/random/streams.js';
-import { EventDigest } from './digest.js';
 import { EventQueue, type SimEvent } from './event-queue.js';
 import { Guard, REAL } from './guard.js';
-import { SimMachine, type SimMachineOptions } from './machine.js';
-import { MachineClock } from './machine-clock.js';
+import { MachineClock, SimMachine, type SimMachineOptions } from './machine.js';
 import { SimNetwork } from './network/sim-network.js';
 import type { Incarnation, Tap } from './tap.js';
 import { ThreadLoop } from './thread-loop.js';
 import type { ThreadBodies } from './threads/sim-threads.js';
-import { Trace } from './trace.js';
+import { EventDigest, Trace } from './trace.js';
 import { UncaughtErrors } from './uncaught-errors.js';
 
 export interface SimulationOptions {

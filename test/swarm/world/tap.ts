@@ -1,4 +1,6 @@
+import type { Logger } from 'pino';
 import type { ActionMessage } from '../../../src/live/messages.js';
+import type { Simulation } from './simulation.js';
 
 /** Which run of which process. Incarnations count from 1. */
 export interface Incarnation {
@@ -58,4 +60,19 @@ export interface Tap {
     localNs: number,
   ): void;
   deviceUnloaded?(nowNs: number, of: Incarnation, gpu: number, model: number, localNs: number): void;
+}
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+/** A logger as far as servers and workers use pino's: each line goes to the tap and the trace. */
+export function simLogger(simulation: Simulation, of: Incarnation): Logger {
+  const who = `${of.process}.${of.incarnation}`;
+  const write = (level: string) => (first: object | string, second?: string) => {
+    const line = typeof first === 'string' ? first : (second ?? '');
+    const facts = typeof first === 'string' ? {} : first;
+    simulation.trace.add(simulation.nowNs, who, `${level} ${line}`);
+    simulation.tap.log?.(simulation.nowNs, of, level, line, facts);
+  };
+  const byLevel = Object.fromEntries(LEVELS.map((level) => [level, write(level)]));
+  return { ...byLevel, level: 'info', isLevelEnabled: () => false } as unknown as Logger;
 }

@@ -1,7 +1,7 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import type { Time, Timer } from '../../../src/base/world/time.js';
 import { CHECK, type Phase, POLL, type SimEvent, TIMERS } from './event-queue.js';
-import type { MachineClock } from './machine-clock.js';
+import type { MachineClock } from './machine.js';
 import type { Simulation } from './simulation.js';
 
 /** Something in a thread has thrown. */

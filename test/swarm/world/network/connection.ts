@@ -7,11 +7,11 @@ import type { SimProcess } from '../process.js';
 import type { Simulation } from '../simulation.js';
 import type { Direction, Incarnation } from '../tap.js';
 import type { ThreadLoop } from '../thread-loop.js';
-import { Accepted } from './accepted.js';
-import type { DialedCall } from './dialed.js';
-import { Lane } from './lane.js';
 import type { Path } from './path.js';
+import { Lane } from './path.js';
 import { PROBATION_MS, type SimServer } from './sim-server.js';
+import type { DialedCall } from './streams.js';
+import { Accepted } from './streams.js';
 
 /** How a call ended, for its caller. */
 export interface CallStatus {

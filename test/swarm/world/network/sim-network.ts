@@ -6,9 +6,9 @@ import type { SimProcess } from '../process.js';
 import type { Simulation } from '../simulation.js';
 import type { ThreadLoop } from '../thread-loop.js';
 import { type CallStatus, Connection, ownerOf } from './connection.js';
-import { DialedCall } from './dialed.js';
 import { Path, type PathQuality } from './path.js';
 import { SimServer } from './sim-server.js';
+import { DialedCall } from './streams.js';
 
 /** The network between simulated machines: streams of gRPC over connections that can break in every way. */
 export class SimNetwork {

@@ -1,6 +1,6 @@
-import { type Random, stream } from '../../../src/base/random/streams.js';
+import { type Random, stream } from '../../src/base/random/streams.js';
 
-/** Random choices from one seed: the same seed always draws the same. */
+/** Random choices from a seed for one purpose: what another purpose draws does not change them. */
 export class Draw {
   private readonly random: Random;
 
@@ -24,7 +24,7 @@ export class Draw {
   }
 
   /** The same as a whole number. */
-  skewed(least: number, most: number): number {
+  log(least: number, most: number): number {
     return Math.min(most, Math.max(least, Math.round(this.real(least, most))));
   }
 
@@ -40,5 +40,11 @@ export class Draw {
   /** The key with a drawn value in this share of the cases; spread it into a section. */
   maybe<T>(share: number, key: string, make: () => T): Readonly<Record<string, T>> {
     return this.chance(share) ? { [key]: make() } : {};
+  }
+
+  /** Each of them or not, but one at least. */
+  some<T>(from: readonly T[], probability: number): T[] {
+    const chosen = from.filter(() => this.chance(probability));
+    return chosen.length > 0 ? chosen : [this.pick(from)];
   }
 }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { load } from '../../config/experiment-files.js';
 import type { AnswerRecord } from '../../sim/fixtures.js';
+import { senderProblem } from './checks.js';
 import { type ObservedRun, observe } from './observed-run.js';
-import { senderProblem } from './sender-checks.js';
 
 const EXPERIMENT = `seed: 1
 cluster: { gpus: 1, pages: 1376 }

@@ -1,5 +1,0 @@
-/** A server or a worker that runs. */
-export interface Stoppable {
-  /** Drains, then closes everything. */
-  close(): Promise<void>;
-}
