@@ -69,15 +69,6 @@ it('a start that fails leaves no journal behind', async () => {
   expect(readdirSync(dir)).toEqual([]);
 });
 
-it('two servers with the same --journal write to two files', async () => {
-  const journal = join(tempDir(), 'log');
-  const servers = [await start(journal), await start(journal)];
-  for (const [i, { serve }] of servers.entries()) await serve(2 + i);
-  for (const { server } of servers) expect(await server.kill('SIGTERM')).toBe(0);
-  expect((await replay(journal)).requests).toBe(2);
-  expect((await replay(`${journal}.1`)).requests).toBe(3);
-});
-
 it('--journal-keep deletes old journals, and the log says which', async () => {
   const dir = tempDir();
   const journal = join(dir, 'log');
@@ -107,13 +98,5 @@ it('a full disk ends the journal with one line in the log, and not the server', 
   expect(await server.kill('SIGTERM')).toBe(0);
   expect(server.log.filter(({ msg }) => msg.includes('ENOSPC'))).toMatchObject([
     { level: 'error', code: 'E_FILE_WRITE' },
-  ]);
-});
-
-it('--journal-keep wants a size', async () => {
-  const { status, stderr } = await runCli(['serve', '--device', 'simulated', '--journal-keep', 'much']);
-  expect([status, stderr]).toEqual([
-    2,
-    'escapement: E_USAGE: --journal-keep much: must be a size such as 64MiB\n',
   ]);
 });

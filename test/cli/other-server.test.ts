@@ -27,7 +27,6 @@ const list: RequestListener = (_, response) => response.writeHead(200).end('["v2
 const COMMANDS: readonly [string, (url: string) => readonly string[]][] = [
   ['load', (url) => ['load', writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT), '--url', url]],
   ['profile measure', (url) => ['profile', 'measure', '--url', url]],
-  ['profile measure --model', (url) => ['profile', 'measure', '--url', url, '--model', 'a']],
 ];
 
 describe.each(COMMANDS)('%s says that a server does not speak the protocol', (_, args) => {

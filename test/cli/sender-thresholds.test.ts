@@ -21,14 +21,8 @@ it.each([
     ['--threshold', GOLD],
     `--threshold '${GOLD}': no class is called gold; the experiment has visitor, customer`,
   ],
-  [
-    'simulate',
-    ['--threshold', ACME],
-    `--threshold '${ACME}': no tenant is called acme; the experiment has shop`,
-  ],
   ['sweep', ['--vary', 'slo=50ms,90ms', '--threshold', GOLD], 'no class is called gold'],
   ['plan', ['--target', ACME, ...OVER], `--target '${ACME}': no tenant is called acme`],
-  ['plan', ['--target', GOLD, ...OVER, '--minimize', 'cost'], `--target '${GOLD}': no class is called gold`],
   ['load', ['--url', 'http://127.0.0.1:1', '--threshold', GOLD], 'no class is called gold'],
 ])('%s refuses %j before the first run', async (command, flags, message) => {
   const dir = tempDir();

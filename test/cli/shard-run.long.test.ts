@@ -58,21 +58,6 @@ it('says which cells failed, and keeps the others', async () => {
   expect(stderr).toMatch(/E_CELLS_FAILED: \d of \d+ runs of this shard failed/);
 });
 
-it('shards of another sweep leave all cells to run', async () => {
-  const { sweep } = folder();
-  await runOk(sweep('--shard', '0/1', '--set', 'slo=11ms', '--vary', 'policy.kind=clockwork,fifo'));
-  expect((await runOk(sweep())).stderr).not.toContain('reused');
-});
-
-it('lets shards into a folder with the report of the same sweep', async () => {
-  const { sweep, results } = folder();
-  await runOk(sweep());
-  const collected = results();
-  const same = await runOk(sweep('--shard', '1/1'));
-  expect(same.stdout).toMatch(/^shard 1\/1: 12 runs, 12 of them finished before\n/);
-  expect(results()).toBe(collected);
-});
-
 it.each([
   [['--shard', '1/2', '--threshold', 'p99<1s', '--junit', 'x.xml'], /--shard and --junit cannot be combined/],
   [['--shard', '3/2'], /--shard 3\/2: write I\/N/],

@@ -102,21 +102,6 @@ describe('calibrate', () => {
     expect(stderr).toContain('has 2 GPUs, the simulation 3: simulate the experiment that ran live');
   });
 
-  it('adds what is missing to keys that the simulation has', async () => {
-    const own = [
-      'cluster.noise={ exec: 3%, scale: { resnet50: 1.2 } }',
-      'cluster.network.delay=300us',
-      'cluster.overhead=300us',
-    ];
-    const cwd = await folderWith(['live', MACHINE], ['simulated', own]);
-    const { keys } = await calibrated(cwd);
-    const found = new Map(keys.map(({ key, is }) => [key, factorOf(is)]));
-    expect(found.get('cluster.noise.scale.resnet50')).toBeCloseTo(1.1, 1.5);
-    expect(found.get('cluster.noise.exec')).toBeCloseTo(6, 0);
-    expect(Math.abs((found.get('cluster.network.delay') ?? 0) - 400)).toBeLessThan(20);
-    expect(Math.abs((found.get('cluster.overhead') ?? 0) - 200)).toBeLessThan(20);
-  });
-
   it('says in one line what it cannot compare', async () => {
     const other = ['models={ kind: zoo, varieties: 2 }'];
     const none = ['policy.kind=clockwork', 'slo=1ms'];

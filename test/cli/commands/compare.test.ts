@@ -38,28 +38,6 @@ const FLEETS: Readonly<Record<string, FleetFixture>> = {
 
 const compare = (...args: string[]) => runCli(['compare', ...args], { cwd: dir });
 
-test('shows two runs side by side', async () => {
-  const { status, stdout, stderr } = await compare('simulated', 'live');
-  expect([status, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^live against simulated: attainment 79\.\d % → 6\d\.\d % \(-1\d\.\d pp\)\.$/m);
-  expect(stdout).toMatch(/^ +simulated +live +difference +%$/m);
-  expect(stdout).toMatch(/^goodput +47\d[.\d]*\/s +39\d[.\d]*\/s +-\d+\.\d\/s +-1\d\.\d %$/m);
-});
-
-test('--json prints one object, and warnings stay on stderr', async () => {
-  const { stdout, stderr } = await compare('simulated', 'seed7', '--json', '--tolerance', 'p99=50%');
-  const { runs, headlines, warnings, figures, tolerances } = JSON.parse(stdout);
-  expect(runs.map(({ name }: { name: string }) => name)).toEqual(['simulated', 'seed7']);
-  expect(warnings).toEqual(['seed7: the seed is 7, that of simulated is 1']);
-  expect(stderr).toBe(`warning: ${warnings[0]}\n`);
-  expect(headlines).toMatchObject([{ run: 'seed7', text: expect.stringContaining('attainment') }]);
-  expect(figures[0]).toMatchObject({
-    name: 'attainment',
-    values: [expect.any(Number), expect.any(Number)],
-  });
-  expect(tolerances).toMatchObject([{ tolerance: 'p99=50%', run: 'seed7', ok: true }]);
-});
-
 test('a tolerance that is not met gives exit status 3, after the table', async () => {
   const { status, stdout, stderr } = await compare('simulated', 'live', '--tolerance', 'goodputRps=3%');
   expect(status).toBe(3);
@@ -78,23 +56,6 @@ test('--html writes one file with charts of all runs', async () => {
   expect(page).toContain('seed7: the seed is 7');
   expect(page).toContain('policy.kind=fifo');
   expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
-});
-
-test('compares the policies of a sweep, and writes the page into its folder', async () => {
-  const { status, stdout, stderr } = await compare('matrix');
-  expect([status, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^3 policies in 8 of 8 cells\nGoodput in percent of the bound$/m);
-  expect(stdout).toMatch(/^report: matrix\/policies.html$/m);
-  const page = readFileSync(join(dir, 'matrix', 'policies.html'), 'utf8');
-  expect(page).toContain('chart-policies-goodput');
-  expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
-});
-
-test('--json prints a comparison of policies and writes nothing', async () => {
-  const { stdout } = await compare('matrix', '--json');
-  const { sweep, policies, cells } = JSON.parse(stdout);
-  expect([sweep, policies.length, cells.length]).toEqual(['matrix', 3, 8]);
-  expect(policies[0]).toMatchObject({ name: 'escapement', bestIn: 7, worst: { cell: expect.any(String) } });
 });
 
 test('shows what the fleets of single runs paid for', async () => {

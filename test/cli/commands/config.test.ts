@@ -66,29 +66,6 @@ describe('escapement config', () => {
     ]);
   });
 
-  it('says the same as one JSON object', async () => {
-    setVariables({ ESCAPEMENT_LANE_THREADS: '16' });
-    const { status, stdout } = await runCli(['config', '--json', '--set', 'runtime.intraOpThreads=1']);
-    expect(status).toBe(0);
-    const { settings, warnings } = JSON.parse(stdout);
-    expect(warnings).toEqual([]);
-    expect(settings).toContainEqual({
-      key: 'runtime.laneThreads',
-      value: 16,
-      from: { kind: 'environment', variable: 'ESCAPEMENT_LANE_THREADS' },
-    });
-    expect(settings).toContainEqual({
-      key: 'runtime.arena',
-      value: true,
-      from: { kind: 'default' },
-    });
-    expect(settings).toContainEqual({
-      key: 'runtime.intraOpThreads',
-      value: 1,
-      from: { kind: 'flag', override: 'runtime.intraOpThreads=1' },
-    });
-  });
-
   it('points to the key reference, which has every setting, as serve and worker do', async () => {
     for (const command of ['config', 'serve', 'worker']) {
       const { stdout } = await runCli([command, '--help']);

@@ -219,20 +219,4 @@ describe('a controller of GPUs of several kinds', () => {
     ]);
     for (const worker of workers) await worker.kill('SIGTERM');
   });
-
-  it('runs a repository on a CPU and on a simulated GPU, side by side', async () => {
-    const dir = tempDir();
-    writeIn(dir, 'ranker/config.yaml', 'batchSizes: [1, 2, 4]\n');
-    writeIn(dir, 'ranker/1/model.onnx', make(1));
-    const simulated = ['--device', `simulated:${tinyProfile()}`, '--kind', 't4', '--repository', dir];
-    const workers = [startWorker(['--repository', dir]), startWorker(simulated)];
-    const ports = await Promise.all(workers.map(async (worker) => (await worker.ready()).port as number));
-    const { process, http, metrics, isUp } = await startController(ports);
-    await until(async () => (await isUp(ports[0])) && (await isUp(ports[1])));
-    for (let i = 0; i < 5; i++) expect((await http.post('/v2/models/ranker/infer', BODY)).status).toBe(200);
-    const status = JSON.parse((await get(metrics, '/status')).text);
-    expect(status.gpus.map(({ kind }: GpuStatus) => kind)).toEqual(['cpu', 't4']);
-    expect(await process.kill('SIGTERM')).toBe(0);
-    for (const worker of workers) await worker.kill('SIGTERM');
-  });
 });

@@ -26,18 +26,6 @@ beforeAll(async () => {
 });
 
 describe('explain', () => {
-  it('lists what failed by cause, as many as simulate counted', async () => {
-    const { stdout } = await run(['explain', out, '--json']);
-    const { failures, requests } = JSON.parse(stdout);
-    const summary = JSON.parse((await run(['simulate', join(dir, 'cold.yaml'), '--json', '--quiet'])).stdout);
-    expect(failures).toEqual(summary.failures);
-    expect(failures.timedOutCold).toBeGreaterThan(0);
-    expect(requests.length).toBeGreaterThan(0);
-    const text = (await run(['explain', out, '--limit', '1'])).stdout;
-    expect(text).toContain(`${failures.timedOutCold} timed out cold`);
-    expect(text).toContain(`escapement explain ${out} --request ${requests[0].request}`);
-  });
-
   it('takes one model or one cause', async () => {
     const list = async (...flags: string[]) =>
       JSON.parse((await run(['explain', out, '--json', ...flags])).stdout);
@@ -47,16 +35,6 @@ describe('explain', () => {
     expect((await run(['explain', out, '--cause', 'workerLost'])).stdout).toBe(
       'no matching request failed\n',
     );
-  });
-
-  it('says why one request failed', async () => {
-    const { requests } = JSON.parse(
-      (await run(['explain', out, '--cause', 'timedOutCold', '--json'])).stdout,
-    );
-    const { stdout } = await run(['explain', out, '--request', String(requests[0].request)]);
-    expect(stdout).toMatch(/no GPU held the model, WEIGHTS booked until/);
-    expect(stdout).toMatch(/answered: timeout/);
-    expect(stdout).toMatch(/\ncause: timed out cold, given up while no GPU held its model/);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
@@ -41,38 +41,6 @@ test('prints the summary that simulate prints', async () => {
   expect(text.stdout).toContain(`run       small, load against ${server.url}, 0.3 s\n`);
   expect(text.stdout).not.toMatch(/INFER|GPU|batches|cold|digest|policy/);
   expect(withoutWarnings(text.stderr)).toBe('');
-});
-
-test('speaks gRPC and plays closed-loop clients', async () => {
-  const server = await GrpcServer.open();
-  const clients = ['--set', 'workload={kind: closed-loop, clients: 4, think: 20ms, duration: 3s}'];
-  const { status, stdout } = await loadFor('3s', server.url, '--json', ...clients);
-  expect(status).toBe(0);
-  const { requests } = summarySchema.parse(JSON.parse(stdout));
-  expect(requests.ok).toBe(requests.offered);
-  expect(requests.ok).toBeGreaterThan(4);
-});
-
-test('--out writes what report draws', async () => {
-  const server = await HttpServer.open();
-  const dir = tempDir();
-  const out = join(dir, 'out');
-  const sections = EXPERIMENT.replace(
-    /workload: .*/,
-    'workload: [{ kind: fixed, rate: 100/s, duration: 200ms }, { kind: poisson, rate: 50/s, duration: 200ms }]',
-  );
-  const file = writeIn(dir, 'small.yaml', sections);
-  const { status } = await runCli(['load', file, '--url', server.url, '--out', out]);
-  expect(status).toBe(0);
-  expect(readdirSync(out).sort()).toEqual(['requests.tsv', 'run.json', 'summary.json', 'windows.csv']);
-  const summary = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8'));
-  expect(summary.durationSeconds).toBe(0.2);
-  expect((await runCli(['report', out])).status).toBe(0);
-  const page = readFileSync(join(out, 'report.html'), 'utf8');
-  expect(page).toContain(`load against ${server.url} · small`);
-  expect(page).toContain(`escapement load experiment.yaml \\\n  --url ${server.url} \\\n`);
-  expect(page).not.toMatch(/escapement simulate|equal digests|GPU busy|>INFER<|Decision digest/);
-  expect((await runCli(['check', out])).status).toBe(0);
 });
 
 test('a threshold that is not met has its own exit status', async () => {
@@ -201,23 +169,6 @@ test('sends a token from a file, reports a wrong one, and never prints it', asyn
   }
 });
 
-test('sends payloads', async () => {
-  const server = await HttpServer.open({
-    extensions: ['binary_tensor_data'],
-    inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 2] }],
-    infer: (inference) => inference.answer(inference.binary.readFloatLE(0) === 42 ? 200 : 400),
-  });
-  const out = join(tempDir(), 'out');
-  const payload = writeIn(tempDir(), 'x.bin', Buffer.from(new Float32Array([42, 43]).buffer));
-  const { stdout } = await load(server.url, '--payload', payload, '--quiet', '--json', '--out', out);
-  const { answers, requests } = JSON.parse(stdout);
-  expect(answers).toEqual([{ status: 'HTTP 200', count: requests.ok, message: '' }]);
-  const run = JSON.parse(readFileSync(join(out, 'run.json'), 'utf8'));
-  expect(run.origin.flags).toContain(`--payload ${payload}`);
-  const { stderr } = await load(server.url, '--quiet', '--payload', '/nowhere');
-  expect(stderr).toMatch(/E_FILE_MISSING: \/nowhere: --payload/);
-});
-
 test('names classes by their priority and tenants by their header', async () => {
   const seen = new Map<string, number>();
   const server = await HttpServer.open({
@@ -249,35 +200,4 @@ workload:
   expect(by.tenant?.map(({ requests }) => requests.ok)).toEqual([30, 15]);
   const { stderr } = await send('{ name: gold, weight: 10 }');
   expect(stderr).toMatch(/E_CONFIG_VALUE: .*classes: class gold has no priority, by which requests/);
-});
-
-test('writes no figures of classes and tenants that a client cannot see, and compare shows none', async () => {
-  const server = await HttpServer.open();
-  const dir = tempDir();
-  const path = writeIn(
-    dir,
-    'senders.yaml',
-    `${EXPERIMENT.replace(/workload: .*\n/, '')}
-classes: [{ name: standard }, { name: gold, priority: 1 }]
-tenants: { list: [{ name: others }, { name: acme, rate: 1/s, burst: 1 }] }
-workload:
-  - { kind: fixed, rate: 50/s, duration: 300ms, class: gold, tenant: acme }
-`,
-  );
-  const [simulated, loaded] = [join(dir, 'simulated'), join(dir, 'loaded')];
-  expect((await runCli(['simulate', path, '--quiet', '--out', simulated])).status).toBe(0);
-  const { stdout: text } = await runCli(['load', path, '--url', server.url, '--quiet', '--out', loaded]);
-  expect(text).toMatch(/^tenant +offered\/s +in time\/s +attainment +p50 +p95 +p99\nothers +0 +0 +– /m);
-  expect(text).not.toContain('GPU time');
-  const { by } = summarySchema.parse(JSON.parse(readFileSync(join(loaded, 'summary.json'), 'utf8')));
-  expect([by.class?.length, by.tenant?.length]).toEqual([2, 2]);
-  for (const part of [...by.class!, ...by.tenant!])
-    expect(Object.keys(part).filter((name) => ['gpuShare', 'failures'].includes(name))).toEqual([]);
-  const { stdout } = await runCli(['compare', simulated, loaded]);
-  expect(stdout).toMatch(/tenant acme: beyond rate +14 +– +–/);
-  expect(stdout).toMatch(/class gold: GPU time +100(\.0)? % +– +–/);
-  expect((await runCli(['report', loaded])).status).toBe(0);
-  const page = readFileSync(join(loaded, 'report.html'), 'utf8');
-  expect(page).toMatch(/<td class="t">acme<\/td>/);
-  expect(page).not.toMatch(/<th[^>]*>(GPU time|beyond)/);
 });

@@ -71,53 +71,6 @@ test('a page for the decision says what to rent, what may come, and which runs s
   expect(readFileSync(html, 'utf8')).toBe(page);
 });
 
-test('with --survive 1, the figures of a fleet on the page are those of the run that it names', async () => {
-  const dir = tempDir();
-  const file = writeIn(dir, 'fleet.yaml', EXPERIMENT);
-  const [out, html] = [join(dir, 'out'), join(dir, 'decision.html')];
-  const over = words`--minimize cost --over cluster.gpus.a=0:1,cluster.gpus.b=0:2 --survive 1`;
-  await runCli(
-    words`plan ${file} --target attainment>=0.9 ${over} --threads 1 --quiet --out ${out} --html ${html}`,
-  );
-  const { tried, answer, whatIfs, seeds } = JSON.parse(
-    readFileSync(join(out, 'plan.json'), 'utf8'),
-  ) as FleetPlan;
-  const page = readFileSync(html, 'utf8');
-  const { value, lost, figures, costPerMillion } = tried.find((one) => one.value === answer)!;
-  const scenario = whatIfs!.scenarios.find((one) => one.value === lost)!;
-  expect({ figures, costPerMillion }).toEqual({
-    figures: scenario.figures,
-    costPerMillion: scenario.costPerMillion,
-  });
-  const lead = textOf(page.slice(page.indexOf('<header>'), page.indexOf('</header>')));
-  const [, number] = new RegExp(` s in which ${lost!.replace(' lost', ' is lost')} \\(run (\\d+)\\)`).exec(
-    lead,
-  )!;
-  expect(lead).toContain('Headroom over poisson at 150/s with all GPUs there: the target holds');
-  const [row] = page.slice(page.indexOf(`id="run-${number}"`)).split('</tr>') as [string];
-  expect(textOf(row)).toContain(` ${value}, ${lost} `);
-  for (const setting of scenario.settings) expect(textOf(row).replaceAll('&quot;', '"')).toContain(setting);
-  expect([...row.matchAll(/href="[^"]+\/(\w+)\.json"/g)].map(([, key]) => key)).toEqual(scenario.cells);
-  expect(scenario.cells).toHaveLength(seeds.length);
-});
-
-test('the page of another key keeps its answer, and without one there is nothing to decide', async () => {
-  const dir = tempDir();
-  const [file, html] = [writeIn(dir, 'one.yaml', SMALL_EXPERIMENT), join(dir, 'decision.html')];
-  const plan = words`plan ${file} --seeds 1 --threads 1 --quiet --html ${html}`;
-  const gpus = await runCli([...plan, ...words`--target p90<25ms --over cluster.gpus=1:4`]);
-  expect(gpus.status).toBe(0);
-  const [, count] = /^Fewest GPUs with p90<25ms: (\d)$/m.exec(gpus.stdout)!;
-  const page = textOf(readFileSync(html, 'utf8'));
-  expect(page).toContain(`Rent ${count} GPUs`);
-  expect(page).toContain('it answers 90 % of the requests within 25 ms (found: ');
-  const none = await runCli([...plan, ...words`--target attainment>=0.9 --over slo=2ms:10ms:1ms`]);
-  expect(none.status).toBe(3);
-  const missed = textOf(readFileSync(html, 'utf8'));
-  expect(missed).toContain('from 2ms to 10ms meets attainment>=0.9');
-  expect(missed).not.toContain('What if?');
-});
-
 test('a mistake in a scenario is reported before the search', async () => {
   const dir = tempDir();
   const file = writeIn(dir, 'wrong.yaml', `${EXPERIMENT}scenarios: [{ name: a, overrides: { slo: 5 } }]\n`);

@@ -56,14 +56,6 @@ it('warns of settings that have no effect, live only', async () => {
   expect((await runOk(args('simulate'), { env })).stderr).not.toMatch(warning);
 });
 
-it('prints a summary for people, and fails a threshold with its own status', async () => {
-  const flags = ['--set', 'live.timeScale=0', '--threshold', 'ok<0', '--quiet'];
-  const { status, stdout, stderr } = await runCli(['run', experiment(), ...flags]);
-  expect(status).toBe(3);
-  expect(stdout).toMatch(/^seed +1$/m);
-  expect(stderr).toMatch(/^escapement: E_THRESHOLD: ok<0: \d+$/m);
-});
-
 it('says in one line what is wrong', async () => {
   const file = experiment();
   const cases: [string[], number, RegExp][] = [

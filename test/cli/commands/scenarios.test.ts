@@ -107,13 +107,6 @@ test.each([
     /two\.yaml:\d+: scenarios\.0\.overrides\.slo\.x: slo is a plain value/,
   ],
   [
-    '[{ name: a, overrides: { polcy.x: 1 } }]',
-    11,
-    /:\d+: scenarios\.0\.overrides\.polcy.*did you mean "policy"/,
-  ],
-  ['[]', 12, /:\d+: scenarios: is an empty list/],
-  ['[{ name: a, overrides: {} }]', 12, /scenarios\.0\.overrides: changes nothing/],
-  [
     '[{ name: a, overrides: { slo: 1ms } }, { name: a, overrides: { slo: 2ms } }]',
     12,
     /scenarios\.1\.name: a is listed twice/,
@@ -127,11 +120,6 @@ test.each([
     '[{ name: a, overrides: { seed: 2 } }]',
     11,
     /scenarios\.0\.overrides\.seed: every case runs with the same seeds/,
-  ],
-  [
-    '[{ name: a, overrides: { scenarios: [] } }]',
-    11,
-    /is for all cases: set it in the scenarios section itself/,
   ],
   ['[{ name: a, overides: { slo: 2ms } }]', 11, /unknown key "overides": did you mean "overrides"/],
 ])('%s is one line before anything runs', async (scenarios, exit, message) => {

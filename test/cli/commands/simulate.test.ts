@@ -3,17 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runResultSchema } from '../../../src/record/schema.js';
 import { summarySchema } from '../../../src/record/schema-summary.js';
-import {
-  hasShared,
-  runCli,
-  runOk,
-  SHARED,
-  SMALL_EXPERIMENT,
-  spawnCli,
-  tempDir,
-  words,
-  writeIn,
-} from '../run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 
 test('--json prints one object of the published shape and nothing else on stdout', async () => {
   const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
@@ -23,12 +13,6 @@ test('--json prints one object of the published shape and nothing else on stdout
   expect(summary).toMatchObject({ name: 'small', seed: 1, policy: 'clockwork', durationSeconds: 2 });
   expect(summary.requests.offered).toBeGreaterThan(700);
   expect(stderr).toMatch(new RegExp(`^seed 1\\n(?:.*\\n)*digest ${summary.digest}\\n$`));
-});
-
-test('for people the seed comes first and the digest last', async () => {
-  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const { stdout } = await runCli(['simulate', file, '--quiet']);
-  expect(stdout).toMatch(/^seed +1\n(?:.*\n)*.*goodput(?:.*\n)*digest +[0-9a-f]{16}\n$/i);
 });
 
 test('- reads the experiment from standard input, with paths from the working directory', async () => {
@@ -47,25 +31,6 @@ test('- reads the experiment from standard input, with paths from the working di
   const sweep = await pipe(withTrace, 'sweep', '-', '--vary', 'slo=25ms,50ms', '--quiet');
   expect([sweep.status, sweep.stderr]).toEqual([0, '']);
   expect(existsSync(join(dir, 'out', 'stdin', 'results.json'))).toBe(true);
-});
-
-test('the same seed gives the same digest, another seed another one', async () => {
-  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const digest = async (...flags: string[]) => {
-    const { stdout } = await runCli(['simulate', file, '--json', '--quiet', ...flags]);
-    return JSON.parse(stdout).digest as string;
-  };
-  const [first, again, other] = [await digest(), await digest('--seed', '1'), await digest('--seed', '2')];
-  expect(again).toBe(first);
-  expect(other).not.toBe(first);
-});
-
-test('--set overrides keys of the file', async () => {
-  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const { stdout } = await runCli(
-    words`simulate ${file} --json --set ${'policy={kind: fifo}'} --set workload.duration=1s`,
-  );
-  expect(JSON.parse(stdout)).toMatchObject({ policy: 'fifo', durationSeconds: 1 });
 });
 
 test('--out writes summary, logs and timeline, all whole', async () => {
@@ -121,20 +86,6 @@ test('a threshold that is not met has an exit status of its own, after the figur
   expect(missed.stderr).toMatch(/E_THRESHOLD: p50<1us: [\d.]+ ms/);
 });
 
-test('a latency of which too many requests were not answered in time is missed, however fast the rest was', async () => {
-  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const flags = ['--set', 'workload.rate=4000/s', '--quiet'];
-  const latencies = ['p99<25ms', 'p99.95<1h', 'executedP99.95<25ms', 'executedP99<25ms'];
-  const { status, stdout, stderr } = await runCli([
-    ...['simulate', file, ...flags, ...latencies.flatMap((latency) => ['--threshold', latency])],
-  ]);
-  expect(status).toBe(3);
-  expect(stdout).toMatch(
-    /^✗ p99<25ms: never: [\d.]+ % of the requests were not answered in time\n✗ p99\.95<1h: never: .*\n✓ executedP99\.95<25ms: [\d.]+ ms\n✓ executedP99<25ms: /m,
-  );
-  expect(stderr).toMatch(/^escapement: E_THRESHOLD: p99<25ms: never: .*; p99\.95<1h: never: [^;]*\n$/);
-});
-
 test('thresholds go to a file for CI as JUnit XML', async () => {
   const dir = tempDir();
   const file = writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
@@ -168,52 +119,9 @@ test('report draws a run with its SLO and how to run it again; another run drops
   expect(readdirSync(join(out, 'charts'))).toEqual([]);
 });
 
-test('report says what is wrong with a folder', async () => {
-  const dir = tempDir();
-  writeIn(dir, 'run.json', '{"version":1,"summary":{}}');
-  const { status, stderr } = await runCli(['report', dir]);
-  expect(status).toBe(36);
-  expect(stderr).toMatch(
-    /^escapement: E_RESULTS: .*run\.json: version: is of version 1, but this program reads version 6; run the experiment again\n$/,
-  );
-});
-
-test.skipIf(!hasShared)('replays a reference workload to its published goodput', async () => {
-  const workloads = join(SHARED, 'oracle', 'workloads');
-  const file = writeIn(
-    tempDir(),
-    'reference.yaml',
-    `seed: 1
-cluster: { gpus: 1, pages: 1376 }
-models: { kind: csv, path: ${join(workloads, 'models_resnet50_v2_x15.csv')} }
-workload: { kind: arrivals, path: ${join(workloads, 'a_poisson_600.csv.gz')}, duration: 20s }
-slo: 100ms
-policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
-`,
-  );
-  const { stdout } = await runCli(['simulate', file, '--json', '--quiet']);
-  const { goodputRps, requests } = JSON.parse(stdout);
-  expect(requests.offered).toBeGreaterThan(10_000);
-  expect(Math.abs(goodputRps - 584.95)).toBeLessThan(3);
-});
-
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
-
-test('says that nothing was offered, with the figures all the same', async () => {
-  const run = (rate: string) =>
-    runCli(['simulate', writeIn(tempDir(), 'run.yaml', SMALL_EXPERIMENT), '--quiet', '--set', rate]);
-  const empty = await run('workload={ kind: poisson, rate: 1/h, duration: 10ms }');
-  expect(empty).toMatchObject({
-    status: 0,
-    stderr: expect.stringMatching(
-      /^warning: no request arrived in the measured time, 0 to 0\.01 s; [^\n]+\n$/,
-    ),
-  });
-  expect(empty.stdout).toContain('0 of 0 requests/s offered');
-  expect((await run('seed=1')).stderr).toBe('');
-});
 
 test('a trace in microseconds is named, and neither an instant nor nothing has a rate', async () => {
   const dir = tempDir();

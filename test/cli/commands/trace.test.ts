@@ -1,7 +1,35 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { hasShared, runCli, SMALL_EXPERIMENT, TRACES, tempDir, writeIn } from '../run-cli.js';
+import { runCli, SMALL_EXPERIMENT, tempDir, words, writeIn } from '../run-cli.js';
+
+test('generate makes a trace that info reads, the same one from the same seed', async () => {
+  const dir = tempDir();
+  const generate = (name: string, seed: string) =>
+    runCli(words`trace generate --functions 40 --minutes 30 --rate 20/s --seed ${seed} ${join(dir, name)}`);
+  await Promise.all([generate('a.csv.gz', '1'), generate('b.csv.gz', '1'), generate('c.csv.gz', '2')]);
+  const read = (name: string) => gunzipSync(readFileSync(join(dir, name)));
+  expect(read('b.csv.gz').equals(read('a.csv.gz'))).toBe(true);
+  expect(read('c.csv.gz').equals(read('a.csv.gz'))).toBe(false);
+  const { stdout } = await runCli(['trace', 'info', join(dir, 'a.csv.gz'), '--json']);
+  const info = JSON.parse(stdout);
+  expect(info).toMatchObject({ kind: 'azure-2019', functions: 40, minutes: 30 });
+  expect(info.meanRps).toBeCloseTo(20, 0);
+});
+
+test('info has a dash for a figure that the trace does not have', async () => {
+  const dir = tempDir();
+  const counts = writeIn(dir, 'zero.csv', 'HashFunction,1,2,3\nf,0,0,0\ng,0,0,0\n');
+  const once = writeIn(dir, 'once.csv', 'arrival_ns,model_id,slo_ns\n0,0,1\n0,0,1\n');
+  const [zero, instant] = [await runCli(['trace', 'info', counts]), await runCli(['trace', 'info', once])];
+  expect(zero.stdout).toMatch(/first, last arrival\s+–, –\nmean rate\s+0\/s\nbusiest minute\s+–\n/);
+  expect(zero.stdout).toMatch(/top 10 functions\s+–\n/);
+  expect(instant.stdout).toMatch(
+    /mean rate\s+–\nbusiest minute\s+–\nvariance \/ mean of minutes\s+–\nmodels active in a mean minute\s+–\n/,
+  );
+  expect(zero.stdout + instant.stdout).not.toMatch(/NaN|undefined|null|Infinity/);
+});
 
 test('convert writes the arrivals that the experiment plays: replaying them decides the same', async () => {
   const dir = tempDir();
@@ -44,22 +72,4 @@ test('convert refuses clients whose arrivals depend on answers', async () => {
   const { status, stderr } = await runCli(['trace', 'convert', file, join(dir, 'out.csv')]);
   expect(stderr).toMatch(/^escapement: E_USAGE: closed-loop clients/);
   expect(status).toBe(2);
-});
-
-test.skipIf(!hasShared)('convert slices a real trace', async () => {
-  const dir = tempDir();
-  const trace = join(TRACES, 'azure2019_invitro_100f_480min_invocations.csv');
-  const models = 'models: { kind: fit, parameters: 1M, copies: 5 }';
-  const workload = `workload: { kind: azure-2019, path: ${trace}, minutes: "10:12" }`;
-  const file = writeIn(dir, 'slice.yaml', `${models}\n${workload}\nslo: 50ms\n`);
-  expect((await runCli(['trace', 'convert', file, join(dir, 'slice.csv')])).status).toBe(0);
-  const [header, ...rows] = readFileSync(join(dir, 'slice.csv'), 'utf8').trimEnd().split('\n');
-  expect(header).toBe('arrival_ns,model_id,slo_ns');
-  expect(rows.length).toBeGreaterThan(500);
-  for (const row of rows) {
-    const [arrivalNs, model, sloNs] = row.split(',').map(Number) as [number, number, number];
-    expect(arrivalNs).toBeLessThan(120e9);
-    expect(model).toBeLessThan(5);
-    expect(sloNs).toBe(50e6);
-  }
 });
