@@ -72,18 +72,6 @@ describe('of pipelines', () => {
     expect([windowLimitedRps, pricedRps]).toEqual([bestRps, null]);
     expect(windowLimitedRps).toBeLessThanOrEqual(fluidRps!);
   });
-
-  it('is of the numbers of requests that the run draws', async () => {
-    // With time for all, the bound is the number of requests that have a step or none, and one model's work.
-    const figures = await boundOf(
-      await load(BASE, [
-        ...CHAIN,
-        'pipelines.steps.0.fanOut={kind: list, values: [0]}',
-        'workload.models=chain',
-      ]),
-    );
-    expect(figures.bestRps).toBe(figures.offeredRps);
-  });
 });
 
 it('counts the requests of a step as the lengths in a trace say, of which the run has as many', async () => {

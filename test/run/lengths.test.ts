@@ -3,17 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkRun } from '../../src/audit/check-run.js';
 import { loadExperiment } from '../../src/config/load.js';
-import { OUTCOME_OK } from '../../src/core/request.js';
 import { POLICIES } from '../../src/policies/registry.js';
-import { boundOf } from '../../src/run/bound.js';
 import { live } from '../../src/run/live.js';
-import { playExperiment } from '../../src/run/load-experiment.js';
 import { run } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
 import { changeLog } from '../audit/run-folder.js';
 import { folder } from '../config/experiment-files.js';
 import { rejection } from '../config/failure.js';
-import { FakeTarget } from '../load/fixtures.js';
 import { expectReplay } from '../serve/fixtures.js';
 
 const batches = (ms: number) => [1, 2, 4, 8].map((batch) => ({ batch, medianMs: ms * (0.4 + 0.6 * batch) }));
@@ -69,19 +65,6 @@ describe('a run of inputs of several lengths', () => {
     },
   );
 
-  it('serves more where the policy knows lengths, and least where all are padded to the longest', async () => {
-    const goodputs = [];
-    for (const padding of ['bucket', 'batch', 'longest']) {
-      const { run } = await runInto([`padding=${padding}`]);
-      goodputs.push(run.summary.goodputRps);
-    }
-    const [bucket, batch, longest] = goodputs as [number, number, number];
-    expect(bucket).toBeGreaterThan(1.2 * batch);
-    expect(batch).toBeGreaterThan(longest);
-    const { bestRps } = await boundOf(await loadExperiment(written()));
-    expect(bestRps).toBeGreaterThanOrEqual(bucket);
-  });
-
   it.each([
     { lengths: 'kind: list, values: [16, 17, 200]', rate: 150, least: 2 },
     // More lengths wait than may have a line of their own.
@@ -126,21 +109,6 @@ describe('a run of inputs of several lengths', () => {
       expect(violations.map(({ rule }) => rule)).toEqual(['length']);
       writeFileSync(actions, before);
     }
-  });
-});
-
-describe('a load of inputs of several lengths', () => {
-  it('passes its check, though a client sees no actions', async () => {
-    const path = written(EXPERIMENT.replace('rate: 300/s, duration: 3s', 'rate: 500/s, duration: 100ms'));
-    const outDir = join(path, '..', 'out');
-    mkdirSync(outDir);
-    const target = new FakeTarget(({ done }) => done(OUTCOME_OK));
-    const { result } = await playExperiment(await loadExperiment(path), target, { outDir });
-    writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
-    expect(result.summary.by.length!.map(({ key }) => key)).toEqual(['16', '64', '256']);
-    const { claims, violations } = checkRun(outDir, { slackNs: 0 });
-    expect(violations).toEqual([]);
-    expect(claims.filter(({ ok }) => !ok)).toEqual([]);
   });
 });
 
@@ -211,8 +179,6 @@ describe('lengths of a workload', () => {
     ['slo: 1s', 'texts takes inputs of several lengths: say how long those of this workload are'],
     ['length: { kind: uniform, from: 9, to: 3 }', 'must be at least 9'],
     ['length: { kind: tokens }', 'only azure-llm traces have tokens'],
-    ['length: { kind: constant, value: 0 }', 'workload.length'],
-    ['length: 40', 'workload.length'],
   ])('that can not be are refused in one line: %s', async (length, message) => {
     const path = written(EXPERIMENT.replace(/length: \{.*?\}/, length));
     const error = await rejection(loadExperiment(path).then((experiment) => simulate(experiment)));
@@ -223,7 +189,6 @@ describe('lengths of a workload', () => {
   it.each([
     ['9', '"0" is not a length', '0'],
     ['9', '257 is more than the model takes, whose profile ends at 256', '257'],
-    ['9', '"x" is not a length', 'x'],
   ])('in a file are refused with their line: %s', async (_, message, length) => {
     const text = EXPERIMENT.replace(/workload: .*/, 'workload: { kind: arrivals, path: lengths.csv }');
     const arrivals = `arrival_ns,model_id,slo_ns,length\n0,0,90000000,3\n5,0,90000000,${length}\n`;

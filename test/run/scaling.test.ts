@@ -114,15 +114,6 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
     },
   );
 
-  it('serve more than the fleet that was there at the start', async () => {
-    const few = await simulate(await load(SCALED, ['scaler.kind=none']));
-    const scaled = await simulate(await load(SCALED));
-    expect(few.summary).not.toHaveProperty('scaling');
-    expect(few).not.toHaveProperty('fleet');
-    expect(few).not.toHaveProperty('events');
-    expect(scaled.summary.attainment).toBeGreaterThan(few.summary.attainment! + 0.05);
-  });
-
   it('make the same run again, however it is divided', async () => {
     const { summary, fleet, windows, events } = await simulate(await load(SCALED));
     const again = await Simulation.open(await load(SCALED));
@@ -170,11 +161,6 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
       return rows.sort((a, b) => a.t - b.t);
     });
     expect(checkRun(dir, { slackNs: 0 }).violations.map(({ rule }) => rule)).toContain('fleet');
-  });
-
-  it('go on with changes of noise and network at the same time', async () => {
-    const changes = 'cluster.changes=[{ at: 1s, noise: { exec: 20% }, network: { delay: 2ms } }]';
-    expect((await audited(await load(SCALED, [changes]))).wrong).toEqual([]);
   });
 
   it('are not for live runs', async () => {

@@ -31,16 +31,6 @@ describe('charts of a plan', () => {
       expect(warnings).toEqual([]);
     }
   });
-
-  it('are one for each target', () => {
-    expect(planCharts(planOf(9)).map(({ name }) => name)).toEqual(['plan-1', 'plan-2', 'plan-3', 'plan-4']);
-  });
-
-  it('leave out a target that nothing measured', () => {
-    const plan = planOf(9);
-    const empty = plan.tried.map((one): Tried => ({ ...one, figures: [], refused: 'too large' }));
-    expect(planCharts({ ...plan, tried: empty })).toEqual([]);
-  });
 });
 
 describe('a plan', () => {

@@ -37,37 +37,6 @@ describe.skipIf(noRedis !== '')(`a queue${noRedis === '' ? '' : ` (${noRedis})`}
     expect(await server.left()).toEqual([]);
   });
 
-  it('gives the plan of threads', async () => {
-    const { server, file } = await folder(SMALL_EXPERIMENT);
-    await readyWorker(server);
-    const plan = ['plan', file, '--over', 'slo=5ms:50ms:5ms', '--target', 'attainment>=0.7', '--json'];
-    const alone = await runOk([...plan, '--threads', '2']);
-    // In a process of its own, which ends only if it leaves no connection open.
-    expect((await spawnCli([...plan, '--queue', server.url])).stdout).toBe(alone.stdout);
-  });
-
-  it('gives the cheapest fleet of threads, and a sweep over the GPUs of a kind', async () => {
-    const fleet = SMALL_EXPERIMENT.replace(
-      /cluster: .*/,
-      `cluster:
-  gpus:
-    - { kind: fast, count: 1, price: 2/h }
-    - { kind: slow, count: 1, price: 0.4/h, speed: 0.3 }`,
-    );
-    const { server, file, sweep, results } = await folder(fleet);
-    await Promise.all([readyWorker(server), readyWorker(server)]);
-    const over = 'cluster.gpus.fast=0:2,cluster.gpus.slow=0:3';
-    const plan = words`plan ${file} --minimize cost --over ${over} --target attainment>=0.7 --json`;
-    const alone = await runOk([...plan, '--threads', '2']);
-    expect(JSON.parse(alone.stdout)).toMatchObject({ outcome: 'found', effort: { fleets: 11 } });
-    expect((await runOk([...plan, '--queue', server.url])).stdout).toBe(alone.stdout);
-    const vary = ['--vary', 'cluster.gpus.slow=0,2', '--vary', 'cluster.gpus.fast=1,2', '--seeds', '1,2'];
-    await runOk(sweep('queue', '--queue', server.url, ...vary));
-    await runOk(sweep('alone', '--threads', '2', ...vary));
-    expect(JSON.parse(results('alone')).cells).toHaveLength(8);
-    expect(results('queue')).toBe(results('alone'));
-  });
-
   it('runs policies of a plugin only on workers that were started with the same file', async () => {
     const { server, dir, sweep, results } = await folder(`${SMALL_EXPERIMENT}plugins: [own.mjs]\n`);
     const source = new URL('../../../src/policies/registry.ts', import.meta.url).pathname;

@@ -7,7 +7,7 @@ import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import { buildGrid } from '../../../src/run/sweep/grid.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
-import type { CellOutcome, CellTask, FailedOutcome } from '../../../src/run/sweep/run-cell.js';
+import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
 import { notesOfAll, runSweep } from '../../../src/run/sweep/sweep-experiment.js';
 import { cellResult, cellTask } from './fixtures.js';
 
@@ -95,13 +95,6 @@ test('a stored cell that is not a result of this program runs again', async () =
   expect(ran).toEqual(['key2', 'key3']);
 });
 
-test('--fresh runs finished cells again', async () => {
-  await runSweep(HEADER, PLANNED, new CellStore(outDir, true), runner(), () => {});
-  const ran: string[] = [];
-  await runSweep(HEADER, PLANNED, new CellStore(outDir, false), runner({ ran }), () => {});
-  expect(ran).toHaveLength(PLANNED.length);
-});
-
 test('a failed cell is recorded with its reason, loses no other, and runs again next time', async () => {
   const store = new CellStore(outDir, true);
   const failing = runner({ fail: 'key1' });
@@ -116,15 +109,6 @@ test('a failed cell is recorded with its reason, loses no other, and runs again 
   const ran: string[] = [];
   await runSweep(HEADER, PLANNED, store, runner({ ran }), () => {});
   expect(ran).toEqual(['key1']);
-});
-
-test('a cell that planning refused is not run', async () => {
-  const refused: FailedOutcome = { status: 'failed', code: 'E_MODEL_TOO_LARGE', message: 'too large' };
-  const planned: PlannedCell[] = [{ cell: PLANNED[0]!.cell, task: null, refused }, ...PLANNED.slice(1)];
-  const ran: string[] = [];
-  const { cells } = await runSweep(HEADER, planned, new CellStore(outDir, true), runner({ ran }), () => {});
-  expect(cells[0]).toMatchObject({ status: 'failed', code: 'E_MODEL_TOO_LARGE' });
-  expect(ran).not.toContain('key0');
 });
 
 const BOUND = {

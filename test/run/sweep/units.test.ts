@@ -100,17 +100,6 @@ it('begins nothing more when a result cannot be stored', async () => {
   expect(ran).toEqual(['a', 'b']);
 });
 
-it('goes on after a failure, of which nothing is stored', async () => {
-  const store = new CellStore(tempDir(), true);
-  const { runner } = counting(1, 'b');
-  const outcomes: Record<string, string> = {};
-  await runUnits(UNITS, store, runner, ({ id }, { status }) => {
-    outcomes[id] = status;
-  });
-  expect(outcomes).toEqual({ a: 'done', b: 'failed', c: 'done', d: 'done' });
-  expect(store.read(cellTask('b'), 'runCell')).toBeNull();
-});
-
 function counting(width: number, fail = '') {
   const ran: string[] = [];
   let running = 0;
