@@ -4,7 +4,6 @@ import { failingModels } from '../../src/report/breakdown.js';
 import { outcomeBars } from '../../src/report/charts/outcome-bars.js';
 import { documentPage } from '../../src/report/html/document-page.js';
 import { failuresText, hurtModels, modelsText } from '../../src/report/hurt-text.js';
-import { summaryText } from '../../src/report/index.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { SUMMARY } from '../record/fixtures.js';
 import { runFixture, withParts } from './fixtures.js';
@@ -56,14 +55,6 @@ describe('who failed, in words', () => {
     expect(failuresText(client)).toBe('');
     expect(failuresText({ ...SUMMARY, requests: { ...SUMMARY.requests, ok: 1000 } })).toBe('');
   });
-
-  it('is part of what simulate prints', () => {
-    const fine = { ...SUMMARY, requests: { ...SUMMARY.requests, ok: 1000 }, worstModel: null };
-    expect(summaryText({ ...run, summary: { ...SUMMARY, modelsBelow50: 1 } })).toMatch(
-      /^failed +50 \(5\.0 %\): [^:]*\nmodels +worst is resnet50 with 50\.0 % of 30 in time; 1 of 12 models/m,
-    );
-    expect(summaryText({ ...run, summary: fine })).not.toMatch(/^(failed|models)/m);
-  });
 });
 
 describe('the report of a run', () => {
@@ -74,14 +65,6 @@ describe('the report of a run', () => {
       [...text.matchAll(/<tr><td class="t">(rare|popular|fine|once)</g)].map(([, name]) => name),
     ).toEqual(['rare', 'popular', 'once']);
     expect(text).toContain('escapement explain . --model rare');
-  });
-
-  it('of a client names neither causes nor logs that it does not have', () => {
-    const { failures: _, ...summary } = run.summary;
-    const model = summary.by.model.map(({ failures: __, ...figures }) => figures);
-    const text = documentPage(runDocument(withParts({ ...run, summary }, { model })), []);
-    expect(text).toContain('rare');
-    expect(text).not.toMatch(/timed out|escapement explain/);
   });
 
   it('has nothing of it where no request failed', () => {

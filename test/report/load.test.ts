@@ -41,14 +41,6 @@ describe('loadResults', () => {
     );
   });
 
-  it('explains a run that an older program wrote', () => {
-    const { experiment: _, ...old } = runFixture({ sloMs: 10, goodputRps: 50 });
-    put('run.json', old);
-    expect(() => loadResults(dir)).toThrowError(
-      /run\.json: experiment: is missing or invalid; run the experiment again/,
-    );
-  });
-
   it('reads a run from before some causes of failures were told apart', () => {
     const run = runFixture({ sloMs: 10, goodputRps: 50 });
     const { overRate: _, overShare: __, ...failures } = run.summary.failures!;
@@ -59,12 +51,6 @@ describe('loadResults', () => {
       overRate: 0,
       overShare: 0,
     });
-  });
-
-  it('loses nothing of what it reads', () => {
-    const run = runFixture({ sloMs: 10, goodputRps: 50 });
-    put('run.json', run);
-    expect(loadResults(dir)).toEqual({ kind: 'run', run: JSON.parse(JSON.stringify(run)) });
   });
 
   it('says how to go on with a sweep that was interrupted', () => {

@@ -65,11 +65,6 @@ describe('the report of a run', () => {
     );
     expect(page).not.toMatch(/escapement simulate|equal digests|EXEC busy|INFER,|Decision digest|undefined/);
   });
-
-  it('of which no command tells is still no simulation', () => {
-    const { origin: _, ...bare } = load;
-    expect(documentPage(runDocument(bare), [])).toContain('<p class="kind">load against a server · ');
-  });
 });
 
 describe('the summary of a run', () => {
@@ -87,9 +82,5 @@ describe('the summary of a run', () => {
     expect(comparisonText(compareRuns([{ name: 'a', run: called }]))).toContain(
       'a    experiment live  live  clockwork',
     );
-  });
-
-  it('of a client has no lines of the scheduler', () => {
-    expect(summaryText(load)).not.toMatch(/^(batches|actions|GPU|digest)/m);
   });
 });

@@ -53,21 +53,6 @@ flood   edf             50.0 %        600    50.0 %                75.0 %
     expect(text).toMatch(/^Goodput in percent/m);
   });
 
-  it('has no share in time of a tenant that offered nothing, and means over the cells in which it offered some', () => {
-    const { requests } = partFixture('none', 0, 0);
-    const rested = compared((_, slo) => ({
-      by: {
-        tenant: [
-          tenant('small', slo === '25ms' ? { attainment: null, requests } : { attainment: 0.75 }),
-          tenant('idle', { attainment: null, goodputRps: 0, requests, gpuShare: null }),
-        ],
-      },
-    }));
-    const text = policiesText(rested);
-    expect(text).toMatch(/^small +escapement +75\.0 % +100 +50\.0 %/m);
-    expect(text).toMatch(/^idle +edf +– +0 +– +25\.0 %$/m);
-  });
-
   it('is left out where cells have other tenants, or none', () => {
     expect(policiesText(withTenants('storm'))).not.toContain('share under overload');
     const text = policiesText(compared(() => ({})));

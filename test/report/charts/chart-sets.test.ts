@@ -100,20 +100,6 @@ describe.each(Object.entries(SETS))('charts of %s', (_, charts) => {
 });
 
 describe('chart sets', () => {
-  it('hold the charts of a tuning sweep', () => {
-    expect(SETS['schedule_ahead × SLO'].map(({ name }) => name)).toEqual([
-      'goodput',
-      'latency-cdf',
-      'over-time',
-      'gpu-timeline',
-    ]);
-  });
-
-  it('repeat the planes for a third key and name them by it', () => {
-    const names = SETS['three keys'].map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['goodput-clockwork', 'goodput-fifo']));
-  });
-
   it('leave out what a run has no data for', () => {
     const run = withParts(runFixture({ sloMs: 50, goodputRps: 480 }), { model: [] });
     const bare = { ...run, timeline: [], latencyCdf: { percentile: [], ms: [] } };

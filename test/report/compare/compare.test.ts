@@ -59,18 +59,6 @@ describe('compareRuns', () => {
     });
   });
 
-  it('lists every batch size that any of the runs used', () => {
-    const other = changed({ actions: { ...BASE.summary.actions!, inferByBatch: { 16: 4, 2: 7 } } });
-    const batches = compare(BASE, other).figures.filter(({ name }) => name.startsWith('batch'));
-    expect(batches.map(({ name, values }) => [name, ...values])).toEqual([
-      ['batch1', 527, 0],
-      ['batch2', 2058, 7],
-      ['batch4', 1666, 0],
-      ['batch8', 49, 0],
-      ['batch16', 0, 4],
-    ]);
-  });
-
   it('compares the groups that any run has', () => {
     const groups = (share: number) => [
       groupFixture('interactive', 50, 200, share),
@@ -85,11 +73,6 @@ describe('compareRuns', () => {
 });
 
 describe('warnings', () => {
-  it('takes lengths that follow from the last arrival for the same', () => {
-    expect(compare(BASE, changed({ durationSeconds: 20.001 })).warnings).toEqual([]);
-    expect(compare(BASE, changed({ durationSeconds: 20.1 })).warnings).toHaveLength(1);
-  });
-
   it('are none for the same experiment, however it was run', () => {
     expect(compare(BASE, changed({ digest: '0' }, { overrides: ['policy.kind=fifo'] })).warnings).toEqual([]);
   });

@@ -88,12 +88,6 @@ describe('the text of a sweep', () => {
     );
   });
 
-  it('has the best and the default of each condition if there are too many rows', () => {
-    const text = summaryText(sweepFixture({ seeds: [1] }));
-    expect(text.match(/ best /g)).toHaveLength(6);
-    expect(text).toMatch(/^… 2\d more rows in the report$/m);
-  });
-
   it('has the share of each group, by which choices are ranked', () => {
     const text = summaryText(groupedFixture());
     expect(text).toMatch(/ interactive +batch /);
@@ -108,12 +102,6 @@ describe('the text of a sweep', () => {
     expect(text).toContain('1 of 6 runs failed and is left out');
     expect(text).toContain('seed 1; SLO 10 ms');
     expect(text).not.toMatch(/^ *SLO /m);
-  });
-
-  it('says where it cuts a table', () => {
-    const grid = sweepFixture({ seeds: [1], policies: ['clockwork', 'fifo'] });
-    expect(summaryText(grid, 60)).toContain('wider than this terminal');
-    expect(summaryText(grid, 200)).not.toContain('wider than');
   });
 
   it.each([
