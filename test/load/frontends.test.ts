@@ -1,18 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
-import {
-  OUTCOME_ERROR,
-  OUTCOME_NAMES,
-  OUTCOME_REJECTED,
-  OUTCOME_TIMEOUT,
-  type Outcome,
-} from '../../src/core/request.js';
+import type { Outcome } from '../../src/core/request.js';
 import type { FrontendOptions } from '../../src/live/frontend/frontend.js';
-import { textsOf } from '../../src/live/texts.js';
 import { openTarget } from '../../src/load/open-target.js';
 import type { Reply } from '../../src/load/reply.js';
 import type { Done, LoadTarget, TargetOptions } from '../../src/load/target.js';
-import { echo, echoModel, FakeService, failure } from '../live/frontend/fake-service.js';
+import { echoModel, FakeService } from '../live/frontend/fake-service.js';
 import { openGrpc, openHttp } from '../live/frontend/fixtures.js';
 import { noOpenssl, selfSigned } from '../self-signed.js';
 
@@ -74,15 +67,6 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     );
   });
 
-  it('takes texts', async () => {
-    const service = openService();
-    const { port } = await openFrontend(service);
-    const target = await open(`${scheme}://127.0.0.1:${port}`, { models: ['texts'] });
-    expect(await send(target)).toBe(0);
-    const [texts] = service.requests.map(({ inputs }) => textsOf(inputs[0]));
-    expect(texts).toEqual([expect.stringMatching(/^(\w+ ){7}\w+$/), expect.any(String)]);
-  });
-
   it('says whether it is alive', async () => {
     const { port } = await openFrontend(openService());
     const target = await open(`${scheme}://127.0.0.1:${port}`);
@@ -90,37 +74,6 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     expect([(await ping())?.status, (await ping())?.status]).toEqual(
       scheme === 'http' ? ['HTTP 200', 'HTTP 200'] : ['gRPC OK', 'gRPC OK'],
     );
-  });
-
-  it('tells how each request ended', async () => {
-    const service = openService();
-    const answers = [echo, failure(OUTCOME_REJECTED, 1e9), failure(OUTCOME_TIMEOUT), failure(OUTCOME_ERROR)];
-    service.answer = (request, nth) => {
-      const answer = answers[nth];
-      return typeof answer === 'function' ? answer(request) : answer;
-    };
-    const { port } = await openFrontend(service);
-    const target = await open(`${scheme}://127.0.0.1:${port}`);
-    const outcomes: string[] = [];
-    for (const _ of answers) outcomes.push(OUTCOME_NAMES[await send(target)]);
-    expect(outcomes).toEqual(['ok', 'rejected', 'timeout', 'error']);
-  });
-
-  it('is refused where it lacks a model, is not ready or wants a token', async () => {
-    const service = openService();
-    const { port } = await openFrontend(service, { token: 'secret' });
-    const address = `${scheme}://127.0.0.1:${port}`;
-    await expect(open(address)).rejects.toMatchObject({ code: 'E_SERVER' });
-    expect(await send(await open(address, { token: 'secret' }))).toBe(0);
-    await expect(open(address, { models: ['other'], token: 'secret' })).rejects.toMatchObject({
-      code: 'E_UNKNOWN_MODEL',
-      message: expect.stringContaining('it has tiny, image, texts'),
-    });
-    service.notReady = 'draining';
-    await expect(open(address, { token: 'secret' })).rejects.toMatchObject({
-      code: 'E_SERVER',
-      message: expect.stringContaining('is not ready'),
-    });
   });
 
   it('encrypts, for clients that check its certificate and for those that do not', async ({ skip }) => {

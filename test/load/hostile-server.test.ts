@@ -78,7 +78,6 @@ describe('a server that describes what cannot be', () => {
   const x = { name: 'x', datatype: 'FP32', shape: [1, 4] };
   it.each([
     ['a tensor larger than memory', [{ ...x, shape: [1e9, 1e9] }]],
-    ['a tensor that only just fits a number', [{ ...x, shape: [Number.MAX_SAFE_INTEGER] }]],
     ['a product beyond all numbers', [{ ...x, shape: new Array(90).fill(1e15) }]],
     [
       'many large tensors',
@@ -104,8 +103,6 @@ describe('a server that describes what cannot be', () => {
 
   it.each([
     ['too many dimensions', [{ ...x, shape: new Array(1000).fill(1) }]],
-    ['no list', {}],
-    ['nothing', [null]],
     ['fractions', [{ ...x, shape: [1.5] }]],
   ])('is refused: inputs of %s', async (_, inputs) => {
     const { url } = await HttpServer.open({ models: ['a'], inputs: inputs as TensorDescription[] });

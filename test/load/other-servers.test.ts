@@ -197,17 +197,6 @@ describe('over HTTP', () => {
     });
   });
 
-  it('names models in place of an unknown one that are ready', async () => {
-    const index = [
-      { name: 'm', state: 'READY' },
-      { name: 'broken', state: 'UNAVAILABLE' },
-    ];
-    const { url } = await serve({ ...MLSERVER, 'POST /v2/repository/index': [200, index] });
-    await expect(open(url, { models: ['x'] })).rejects.toMatchObject({
-      message: expect.stringContaining('the server has no model x; it has m: use'),
-    });
-  });
-
   it('asks for the newest version of a model that has nothing but versions', async () => {
     const versions = ['9', '10', '2'].map((version) => ({ name: 'm', version, state: 'READY' }));
     const { url, inferred } = await serve({
@@ -289,14 +278,6 @@ describe('over gRPC', () => {
     expect(await send(target)).toBe(OUTCOME_OK);
     expect(seen.map(({ model_version: version }) => version)).toEqual(['3']);
     expect(textsOf(seen[0].raw_input_contents[0])).toHaveLength(2);
-  });
-
-  it('says that there is no such model', async () => {
-    const url = await serveGrpc({ ModelMetadata: (_, done) => done({ code: status.NOT_FOUND }) });
-    await expect(open(url)).rejects.toMatchObject({
-      code: 'E_UNKNOWN_MODEL',
-      message: expect.stringContaining('the server has no model m; and does not list its models'),
-    });
   });
 });
 

@@ -161,12 +161,3 @@ it('ends with the error of a source or an observer', async () => {
   };
   await expect(play({ source: new ListSource([0]), target, observer })).rejects.toBe(full);
 });
-
-it('tells how far it is', async () => {
-  const times: number[] = [];
-  const target = new FakeTarget(({ done }) => setTimeout(() => done(OUTCOME_OK), 600));
-  const onProgress = (nowNs: number) => times.push(nowNs);
-  await play({ source: new ListSource([0]), target, observer: new Answers(), onProgress });
-  expect(times.length).toBeGreaterThan(0);
-  expect(times).toEqual([...times].sort((a, b) => a - b));
-});

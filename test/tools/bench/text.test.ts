@@ -38,10 +38,6 @@ const THREADS = { key: 'runtime.intraOpThreads', values: ['1', '2'] };
 const USUAL = [5000, 300, 290] as const;
 
 describe('notes', () => {
-  it('are none if the clients keep up', () => {
-    expect(benchText(resultOf(null, [runOf(null, USUAL)]), 80)).not.toContain('note:');
-  });
-
   it('say where the clients were the limit', () => {
     const saturated = service({ generator: { busy: 0.97, cores: 1 }, server: { busy: 0.6, cores: 1 } });
     const limited = runOf('2', USUAL, { change: { service: saturated } });

@@ -40,7 +40,6 @@ it.each([
 
 it.each<[string, string, Recorded, string]>([
   ['limits.open-files', 'failed', { files: { '/proc/self/limits': limitsText('65534') } }, '65,534'],
-  ['limits.open-files', 'ok', { files: { '/proc/self/limits': limitsText('65535') } }, '65,535'],
   ['limits.open-files', 'ok', { files: { '/proc/self/limits': limitsText('unlimited') } }, 'unlimited'],
   [
     'limits.cpu-quota',
@@ -55,9 +54,7 @@ it.each<[string, string, Recorded, string]>([
     '9 of 9 cores (/sys/fs/cgroup/cpu.max); escapement plans for 9',
   ],
   ['limits.cpu-quota', 'ok', LAPTOP, 'none'],
-  ['limits.memory', 'ok', limited('max 100000', String(4 * GIB)), '4GiB (/sys/fs/cgroup/memory.max)'],
   ['limits.memory', 'failed', limited('max 100000', String(GIB)), '1GiB (/sys/fs/cgroup/memory.max)'],
-  ['limits.memory', 'ok', LAPTOP, 'none'],
   ['limits.memory', 'skipped', MAC, 'unknown on darwin'],
   [
     'cpu.governor',
@@ -71,29 +68,15 @@ it.each<[string, string, Recorded, string]>([
     { files: { [`${CPU}/cpu0/online`]: '1' } },
     'no governor, as usual in virtual machines',
   ],
-  ['cpu.governor', 'skipped', CONTAINER, '/sys is not visible in the container'],
   ['cpu.smt', 'ok', { files: { [`${CPU}/smt/control`]: 'forceoff\n' } }, 'forceoff'],
-  [
-    'cpu.smt',
-    'skipped',
-    { files: { [`${CPU}/smt/control`]: 'notimplemented\n' } },
-    'the kernel does not report it',
-  ],
   ['runtime.node', 'failed', { nodeVersion: '20.18.3' }, '20.18.3'],
   ['runtime.node', 'ok', { nodeVersion: '20.19.0' }, '20.19.0'],
-  ['runtime.node', 'ok', { nodeVersion: '22.0.0' }, '22.0.0'],
   ['environment.allocator', 'failed', {}, 'MALLOC_MMAP_THRESHOLD_ not set, MALLOC_TRIM_THRESHOLD_ not set'],
   [
     'environment.allocator',
     'failed',
     { env: { MALLOC_MMAP_THRESHOLD_: '33554432', MALLOC_TRIM_THRESHOLD_: '0' } },
     'MALLOC_MMAP_THRESHOLD_=33554432, MALLOC_TRIM_THRESHOLD_=0',
-  ],
-  [
-    'environment.allocator',
-    'ok',
-    { env: { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '0' } },
-    'MALLOC_MMAP_THRESHOLD_=65536, MALLOC_TRIM_THRESHOLD_=0',
   ],
   [
     'environment.allocator',

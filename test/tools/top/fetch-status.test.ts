@@ -42,13 +42,6 @@ describe('asking a controller for its status', () => {
     });
   });
 
-  it('asks whether a server that hangs up speaks TLS', async ({ skip }) => {
-    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
-    const { url } = await statusServer(() => ({ status: 200, body: '' }), 0, selfSigned());
-    const message = expect.stringMatching(/; does it speak TLS\? Then use https:\/\/\)/);
-    await expect(fetchStatus(url.replace('https', 'http'))).rejects.toMatchObject({ message });
-  });
-
   it('says where no server answers, on one line', async () => {
     const { url, close } = await statusServer(() => ({ status: 200, body: '' }));
     await close();

@@ -122,12 +122,6 @@ describe('the state of a cluster', () => {
     expect(lines({ ...status, gpus: [], by: { model: [] } })[3]).toBe('0 of 0 GPUs up, on average memory –');
   });
 
-  it('names the lane of GPUs that do one thing at a time', () => {
-    const lanes = [{ lane: 'EXEC+WEIGHTS', busy: 0.5, bookedMs: 1, running: 'LOAD bert' }];
-    const shown = lines({ ...clusterStatus(1, 1), gpus: [gpu(0, { lanes })] });
-    expect(shown.find((line) => line.startsWith('GPU'))).toContain('EXEC+WEIGHTS%');
-  });
-
   it('never has more lines than there are rows', () => {
     const { integer, nat } = fc;
     fc.assert(
