@@ -26,7 +26,6 @@ await build({
     main: join(ROOT, 'test/bench/main.ts'),
     live: join(ROOT, 'test/bench/live/main.ts'),
     'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
-    frames: join(ROOT, 'test/bench/play/frames.ts'),
     swarm: join(ROOT, 'test/swarm/main.ts'),
     'swarm-bugs': join(ROOT, 'test/swarm/seeded-bugs/main.ts'),
     conform: join(ROOT, 'test/conform/main.ts'),

@@ -6,12 +6,12 @@ import { writeWhole } from '../../src/base/files/output-file.js';
 import { buildRevision, runAgainst } from './against.js';
 import { benchCases, shortCases } from './cases.js';
 import { median, runHere, runInChild } from './child.js';
-import { benchPolicies, GROWTH_CASES, SHORT_CASES } from './policies.js';
+import { benchGrowth } from './growth.js';
 
 /*
  * Whole runs, arrivals and metrics included, on one thread: `npm run bench -- [--only TEXT] [--runs N]
- * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them, with
- * `--growth` one for each policy on 1 to 1,000 GPUs, with `--against REVISION` one for each case that compares the
+ * [--trace FILE]`. Prints a JSON line a case; with `--growth` one for each policy on
+ * 1 to 1,000 GPUs, with `--against REVISION` one for each case that compares the
  * speed with that of another commit, in `--runs` pairs. `--out FILE` also writes the lines to a file.
  */
 
@@ -20,7 +20,6 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: '' },
     runs: { type: 'string', default: '3' },
     trace: { type: 'string' },
-    policies: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
     against: { type: 'string' },
     out: { type: 'string' },
@@ -38,8 +37,7 @@ if (flags.child && flags.against !== undefined) await compareHere(flags.against)
 else if (flags.child) {
   process.stdout.write(JSON.stringify(await runHere({ name: flags.only, trace, overrides: flags.set })));
 } else {
-  if (flags.policies) benchPolicies(SHORT_CASES, runs, flags.only, print);
-  else if (flags.growth) benchPolicies(GROWTH_CASES, runs, flags.only, print);
+  if (flags.growth) benchGrowth(runs, flags.only, print);
   else if (flags.against !== undefined) compareWith(flags.against);
   else runAll();
   if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);

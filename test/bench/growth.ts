@@ -1,17 +1,6 @@
 import { POLICIES } from '../../src/policies/registry.js';
 import { growthCases } from './cases.js';
-import { median, type Run, type RunChoice, runInChild } from './child.js';
-
-/** A case that every policy runs. */
-type PolicyCase = Pick<RunChoice, 'name' | 'overrides'>;
-
-/** Two of the cases, shortened to a second or so. */
-export const SHORT_CASES: readonly PolicyCase[] = [
-  { name: '15-models-1-gpu', overrides: ['workload.duration=1000s'] },
-  { name: '60-models-4-gpus', overrides: ['workload.duration=200s'] },
-];
-/** The same load per GPU on more and more GPUs. */
-export const GROWTH_CASES: readonly PolicyCase[] = growthCases().map(({ name }) => ({ name, overrides: [] }));
+import { median, type Run, runInChild } from './child.js';
 
 /** What the others are held against; it runs with the options of the case, they with their defaults. */
 const REFERENCE = 'clockwork';
@@ -36,23 +25,16 @@ export interface PolicyLine {
 }
 
 /**
- * Runs every policy on some cases, each run in a process of its own, a round of all policies after the other: what
- * disturbs the machine for a while disturbs neighbours alike, so that ratios within a round are steadier than times.
+ * Runs every policy on more and more GPUs under the same load per GPU, each run in a process of its own, a round of all
+ * policies after the other: what disturbs the machine for a while disturbs neighbours alike, so that ratios within a
+ * round are steadier than times.
  */
-export function benchPolicies(
-  cases: readonly PolicyCase[],
-  rounds: number,
-  only: string,
-  onLine: (line: PolicyLine) => void,
-  run: (choice: RunChoice) => Run = runInChild,
-): void {
+export function benchGrowth(rounds: number, only: string, onLine: (line: PolicyLine) => void): void {
   const kinds = [REFERENCE, ...POLICIES.map(({ kind }) => kind).filter((kind) => kind !== REFERENCE)];
-  for (const { name, overrides } of cases) {
+  for (const { name } of growthCases()) {
     if (!name.includes(only)) continue;
     const runs = Array.from({ length: rounds }, () =>
-      kinds.map((kind) =>
-        run({ name, trace: undefined, overrides: [...policyOverrides(kind), ...overrides] }),
-      ),
+      kinds.map((kind) => runInChild({ name, trace: undefined, overrides: policyOverrides(kind) })),
     );
     kinds.forEach((policy, at) => {
       const own = runs.map((round) => round[at]);
