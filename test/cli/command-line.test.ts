@@ -104,9 +104,7 @@ test('keys lists keys and policies with their defaults', async () => {
 
 test.each([
   ['cluster.noise', 'cluster.noise.exec', 'cluster.gpus'],
-  ['policy.clockwork', 'policy.scheduleAhead', 'policy.maxDelay'],
   ['symphony', 'policy.kind symphony', 'policy.scheduleAhead'],
-  ['intraOp', 'runtime.intraOpThreads', 'runtime.arena'],
 ])('keys %s is a part of them', async (prefix, has, hasNot) => {
   const { stdout } = await runCli(['keys', prefix, '--json']);
   const names = (JSON.parse(stdout) as { keys: { key: string; kind?: string }[] }).keys.map(

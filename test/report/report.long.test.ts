@@ -16,30 +16,46 @@ afterEach(() => rmSync(dir, { recursive: true }));
 const small = { aheadMs: [1, 5, 10], slosMs: [10, 100] };
 
 describe('writeSweepReport', () => {
-  it('writes the report and three files a chart, and leaves nothing half-written', async () => {
-    const written = await writeSweepReport(sweepFixture(small), dir);
-    expect(written[0]).toBe(join(dir, 'report.html'));
+  /** The page of a sweep with a name that is no markup, overrides, and a run that failed. */
+  let page: string;
+  beforeEach(async () => {
+    const failed = ['policy.scheduleAhead=5ms slo=10ms seed=2'];
+    const overrides = ['cluster.gpus=2', 'workload={kind: fixed}'];
+    const name = '<img src=x onerror=alert(1)> & "co"';
+    await writeSweepReport(sweepFixture({ ...small, policies: ['clockwork', 'fifo'] }), dir);
+    writeFileSync(join(dir, 'charts', 'notes.txt'), '');
+    const written = await writeSweepReport({ ...sweepFixture({ ...small, failed }), name, overrides }, dir);
     expect(written).toHaveLength(1 + 3 * 4);
+    page = readFileSync(join(dir, 'report.html'), 'utf8');
+  });
+
+  it('writes a page and three files a chart, in place of those of an earlier sweep', async () => {
     expect(readdirSync(dir).sort()).toEqual(['charts', 'report.html']);
-    expect(readdirSync(join(dir, 'charts')).filter((name) => name.startsWith('goodput'))).toEqual([
-      'goodput.png',
-      'goodput.svg',
-      'goodput.vl.json',
+    const left = readdirSync(join(dir, 'charts'));
+    expect(left.filter((name) => /goodput|notes/.test(name))).toEqual([
+      ...['goodput.png', 'goodput.svg', 'goodput.vl.json', 'notes.txt'],
     ]);
+    expect(left).toHaveLength(3 * 4 + 1);
+    for (const text of [
+      ...[
+        '<h1>Deploy schedule_ahead = 5 ms</h1>',
+        '--vary policy.scheduleAhead=1ms,5ms,10ms',
+        '--seeds 1,2,3',
+      ],
+      ...['policy.scheduleAhead=1ms slo=10ms seed=1', '1 of 18 runs failed and is left out'],
+      ...['--set policy.kind=clockwork --set policy.scheduleAhead=5ms</code>', 'model bert needs 90 pages'],
+      ...['--set cluster.gpus=2', '--set &#39;workload={kind: fixed}&#39;'],
+    ])
+      expect(page).toContain(text);
+    // It fetches nothing, and no text becomes markup.
+    expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=|@import|url\(["']?https?:/);
+    expect(page).not.toContain('</script><b>');
+    expect(page).toContain('&#60;/script&#62;&#60;b&#62;not markup');
+    expect(page.match(/<script/g)?.length).toBe(page.match(/<\/script>/g)?.length);
+    expect(page.length).toBeLessThan(3_000_000);
   });
 
-  it('starts with what to deploy and says how to reproduce it', async () => {
-    await writeSweepReport(sweepFixture(small), dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('<h1>Deploy schedule_ahead = 5 ms</h1>');
-    expect(page).toContain('--vary policy.scheduleAhead=1ms,5ms,10ms');
-    expect(page).toContain('--seeds 1,2,3');
-    expect(page).toContain('policy.scheduleAhead=1ms slo=10ms seed=1');
-  });
-
-  it('gives every picture a name and every part that scrolls a place for the keyboard', async () => {
-    await writeSweepReport(sweepFixture(small), dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+  it('gives every picture a name and every part that scrolls a place for the keyboard', () => {
     const pictures = [...page.matchAll(/<div class="picture"([^>]*)>/g)].map(([, rest]) => rest);
     expect(pictures).toHaveLength(4);
     for (const rest of pictures) expect(rest).toMatch(/ role="img" aria-label="[^"]{20,}"/);
@@ -51,99 +67,33 @@ describe('writeSweepReport', () => {
     const svg = readFileSync(join(dir, 'charts', 'goodput.svg'), 'utf8');
     expect(svg).toMatch(/^<svg role="img" aria-label="Goodput against schedule_ahead, [^"]*5 ms[^"]*"/);
   });
+});
 
-  it('says which panels were left out, and draws those with the best first', async () => {
-    const policies = ['a', 'b', 'c', 'd', 'e', 'fifo', 'g', 'h'];
-    const results = sweepFixture({ ...small, seeds: [1], policies });
-    expect(chartsLeftOut(results)).toBe(
-      '6 of 8 panels drawn; left out: policy g; policy h. The table of all combinations has their figures.',
-    );
-    expect(chartsLeftOut(sweepFixture({ ...small, policies: ['a', 'b'] }))).toBe('');
-    expect(sweepCharts(results).filter(({ name }) => name.startsWith('goodput'))).toHaveLength(6);
-  });
+it('says which panels were left out, and draws those with the best first', () => {
+  const policies = ['a', 'b', 'c', 'd', 'e', 'fifo', 'g', 'h'];
+  const results = sweepFixture({ ...small, seeds: [1], policies });
+  expect(chartsLeftOut(results)).toBe(
+    '6 of 8 panels drawn; left out: policy g; policy h. The table of all combinations has their figures.',
+  );
+  expect(chartsLeftOut(sweepFixture({ ...small, policies: ['a', 'b'] }))).toBe('');
+  expect(sweepCharts(results).filter(({ name }) => name.startsWith('goodput'))).toHaveLength(6);
+});
 
-  it('shows what to paste', async () => {
-    await writeSweepReport(sweepFixture(small), dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('--set policy.kind=clockwork --set policy.scheduleAhead=5ms</code>');
-  });
+it('does not let the sum of groups hide who is served', async () => {
+  await writeSweepReport(groupedFixture({ seeds: [1, 2] }), dir);
+  const page = readFileSync(join(dir, 'report.html'), 'utf8');
+  expect(page).toContain('<h1>Keep policy = clockwork</h1>');
+  expect(page).toContain('>interactive p99<');
+  expect(readdirSync(join(dir, 'charts'))).toContain('groups.png');
+});
 
-  it('fetches nothing and stays small', async () => {
-    await writeSweepReport(sweepFixture(), dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
-    expect(page).not.toMatch(/@import|url\(["']?https?:/);
-    expect(page.length).toBeLessThan(3_000_000);
-  });
-
-  it('escapes what the experiment says', async () => {
-    const results = { ...sweepFixture(small), name: '<img src=x onerror=alert(1)> & "co"' };
-    await writeSweepReport(results, dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).not.toContain('<img src=x');
-    expect(page).not.toContain('</script><b>');
-    expect(page).toContain('&#60;/script&#62;&#60;b&#62;not markup');
-    // Each script element ends once: its own data never ends it.
-    expect(page.match(/<script/g)?.length).toBe(page.match(/<\/script>/g)?.length);
-  });
-
-  it('says with which overrides it was run', async () => {
-    const overrides = ['cluster.gpus=2', 'workload={kind: fixed}'];
-    await writeSweepReport({ ...sweepFixture(small), overrides }, dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('--set cluster.gpus=2');
-    expect(page).toContain('--set &#39;workload={kind: fixed}&#39;');
-  });
-
-  it('leaves no chart of an earlier sweep behind, and everything that is not a chart', async () => {
-    await writeSweepReport(sweepFixture({ ...small, policies: ['clockwork', 'fifo'] }), dir);
-    expect(readdirSync(join(dir, 'charts'))).toContain('goodput-fifo.svg');
-    writeFileSync(join(dir, 'charts', 'notes.txt'), '');
-    await writeSweepReport(sweepFixture(small), dir);
-    const left = readdirSync(join(dir, 'charts'));
-    expect(left.filter((name) => name.includes('fifo'))).toEqual([]);
-    expect(left).toHaveLength(3 * 4 + 1);
-  });
-
-  it('does not let the sum of groups hide who is served', async () => {
-    await writeSweepReport(groupedFixture({ seeds: [1, 2] }), dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('<h1>Keep policy = clockwork</h1>');
-    expect(page).toContain('>interactive p99<');
-    expect(readdirSync(join(dir, 'charts'))).toContain('groups.png');
-  });
-
-  it('lists failed cells with their reason', async () => {
-    const failed = ['policy.scheduleAhead=5ms slo=10ms seed=2'];
-    await writeSweepReport(sweepFixture({ ...small, failed }), dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('1 of 18 runs failed and is left out');
-    expect(page).toContain('model bert needs 90 pages');
-  });
-
-  it('writes the same bytes for the same results', async () => {
-    const read = () => readFileSync(join(dir, 'report.html'), 'utf8');
-    await writeSweepReport(sweepFixture(small), dir);
-    const before = read();
-    await writeSweepReport(sweepFixture(small), dir);
-    expect(read()).toBe(before);
-  });
-
-  it('reports a sweep of which nothing finished', async () => {
-    const only = { aheadMs: [5], slosMs: [10], seeds: [1] };
-    await writeSweepReport(
-      sweepFixture({ ...only, failed: ['policy.scheduleAhead=5ms slo=10ms seed=1'] }),
-      dir,
-    );
-    expect(readFileSync(join(dir, 'report.html'), 'utf8')).toContain('<h1>No run finished</h1>');
-  });
-
-  it('refuses a folder that cannot be made', async () => {
-    writeFileSync(join(dir, 'file'), '');
-    await expect(writeSweepReport(sweepFixture(small), join(dir, 'file'))).rejects.toMatchObject({
-      code: 'E_FILE_WRITE',
-    });
-  });
+it('reports a sweep of which nothing finished, and refuses a folder that cannot be made', async () => {
+  const failed = ['policy.scheduleAhead=5ms slo=10ms seed=1'];
+  const nothing = sweepFixture({ aheadMs: [5], slosMs: [10], seeds: [1], failed });
+  await writeSweepReport(nothing, dir);
+  expect(readFileSync(join(dir, 'report.html'), 'utf8')).toContain('<h1>No run finished</h1>');
+  writeFileSync(join(dir, 'file'), '');
+  await expect(writeSweepReport(nothing, join(dir, 'file'))).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
 });
 
 describe('writeRunReport', () => {

@@ -7,7 +7,7 @@ import { runResultSchema } from '../../src/record/schema.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
-import { runOk, tempDir } from '../cli/run-cli.js';
+import { tempDir } from '../cli/run-cli.js';
 import { expectReplay } from '../serve/fixtures.js';
 
 // With an SLO that requests meet however busy this machine is.
@@ -179,23 +179,4 @@ it('runs GPUs of several kinds, each with times of its own', async () => {
   writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
   const { claims } = checkRun(outDir, { slackNs: 0 });
   expect(claims.filter(({ ok }) => !ok)).toEqual([]);
-});
-
-it('runs a CPU next to simulated GPUs', async () => {
-  const dir = tempDir();
-  await runOk(['model', 'make', 'mlp', '--repository', dir, '--name', 'ranker', '--input', '4']);
-  await runOk(['profile', 'measure', dir, '--runs', '3']);
-  const text = EXPERIMENT.replace(/models: .*/, `models: { kind: onnx, path: ${dir}/ranker, copies: 3 }`);
-  const experiment = await parseExperiment(text, 'live.yaml', [
-    'cluster={ gpus: [{ kind: host, memory: 64MiB }, { kind: t4, memory: 64MiB, device: simulated, speed: 0.02 }] }',
-    'policy={ kind: clockwork, scheduleAhead: 10ms, latestDelta: 20s }',
-  ]);
-  expect(experiment.live.device).toBe('cpu');
-  const { result, live: report } = await run(experiment, live());
-  expect(report?.deviceErrors).toEqual([]);
-  const { by, requests } = result.summary;
-  const { kind: kinds = [] } = by;
-  expect(kinds.map(({ key }) => key)).toEqual(['host', 't4']);
-  expect(kinds.every(({ infer }) => infer > 0)).toBe(true);
-  expect(requests.error).toBe(0);
 });

@@ -94,8 +94,6 @@ describe('settings of a live command', () => {
   it.each([
     [['config'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1, found 0/],
     [['serve', ...simulated], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],
-    [['worker', ...simulated], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],
-    [['profile', 'measure', '/nowhere'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],
     [['run', 'experiments/live/two-models.yaml'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: /],
     [['worker', ...simulated, '--set', 'slo=1s'], 11, /E_CONFIG_KEY: --set slo=1s: only runtime/],
     [

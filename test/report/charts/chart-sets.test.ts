@@ -106,30 +106,6 @@ describe('chart sets', () => {
     expect(runCharts(bare).map(({ name }) => name)).toEqual(['over-time']);
   });
 
-  it('show each group next to the sum', () => {
-    expect(SETS.groups.map(({ name }) => name)).toEqual([
-      'groups',
-      'goodput',
-      'latency-cdf',
-      'over-time',
-      'gpu-timeline',
-    ]);
-    expect(subtitle('groups', 'goodput')).toBe('Sum of all groups, which hides who is served');
-    expect(SETS['one run of groups'][0]?.name).toBe('groups');
-  });
-
-  it('show what a policy tuned by itself below its requests', () => {
-    expect(SETS['one run that tunes itself'].map(({ name }) => name)).toEqual([
-      'failures',
-      'latency-cdf',
-      'over-time',
-      'gpu-timeline',
-    ]);
-    expect(subtitle('one run that tunes itself', 'over-time')).toMatch(
-      /windows of 1 s · policy clockwork, seed 1$/,
-    );
-  });
-
   it('show latency, how busy GPUs were and what happened to them below requests, each only if it is known', () => {
     const run = { ...runFixture({ sloMs: 50, goodputRps: 480 }), windows: WINDOWS };
     const panelsOf = (more: Partial<typeof run>) => {

@@ -31,15 +31,4 @@ describe('a sweep over the GPUs of kinds', () => {
       'needs at least one GPU: the count of every kind is 0',
     );
   });
-
-  it('is the same in a file as with flags, and knows the default', async () => {
-    const ofFile = await plan('sweep: { vary: { cluster.gpus.v100: "1,2" } }\n', []);
-    const ofFlags = await plan('', ['cluster.gpus.v100=1,2']);
-    expect(ofFile.header.vary).toEqual(ofFlags.header.vary);
-    expect(ofFile.header.defaults).toEqual({ 'cluster.gpus.v100': '1' });
-    expect(ofFile.planned.map(({ cell }) => cell.id)).toEqual(ofFlags.planned.map(({ cell }) => cell.id));
-    await expect(plan('sweep: { vary: { cluster.gpus.v10: "1,2" } }\n', [])).rejects.toThrow(
-      'no GPUs are of the kind "v10": did you mean "v100"?',
-    );
-  });
 });

@@ -22,15 +22,6 @@ test('the first key varies slowest and seeds fastest', () => {
   ]);
 });
 
-test('without varied keys a sweep repeats the experiment over its seeds', () => {
-  expect(buildGrid([], [7, 8]).map(({ id }) => id)).toEqual(['seed=7', 'seed=8']);
-});
-
-test('a cell is the experiment with its values and seed set', () => {
-  const [cell] = buildGrid([{ key: 'slo', values: ['10ms'] }], [3]);
-  expect(cellOverrides(cell!)).toEqual(['slo=10ms', 'seed=3']);
-});
-
 test('the kind of the policy comes after its options, so that it drops those that it does not have', () => {
   const vary = [
     { key: 'policy.kind', values: ['fifo'] },

@@ -27,25 +27,6 @@ async function plan(sweep: string, overrides: readonly string[] = []) {
   });
 }
 
-test('cells of a case have what it sets, and --set wins over it', async () => {
-  const sweep =
-    '  cases: { setting: { one: {}, two: { cluster.gpus: 2, warmup: 1s } } }\n  vary: { slo: [10ms, 20ms] }\n';
-  const planned = await plan(sweep, ['warmup=2s']);
-  expect(planned.map(({ cell }) => cell.id)).toEqual([
-    'setting=one slo=10ms seed=1',
-    'setting=one slo=20ms seed=1',
-    'setting=two slo=10ms seed=1',
-    'setting=two slo=20ms seed=1',
-  ]);
-  expect(planned[3]?.task?.overrides).toEqual([
-    'cluster.gpus=2',
-    'warmup="1s"',
-    'warmup=2s',
-    'slo=20ms',
-    'seed=1',
-  ]);
-});
-
 test('a bound is planned for each cell where the sweep asks for it, the same for all policies', async () => {
   const without = await plan('  vary: { slo: [10ms, 20ms] }\n');
   expect(without.some((cell) => 'bound' in cell)).toBe(false);
@@ -59,12 +40,10 @@ test('a bound is planned for each cell where the sweep asks for it, the same for
 
 test.each([
   ['{ cluster.gpsu: 2 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.cluster\.gpsu: unknown key "gpsu"/],
-  ['{ slo: 10 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.slo: 10 has no unit/],
   [
     '{ cluster: { gpus: 1, pags: 3 } }',
     /exp\.yaml:10: sweep\.cases\.setting\.two\.cluster\.pags: unknown key "pags": did you mean "pages"\?$/,
   ],
-  ['{ slo.x: 1 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.slo\.x: slo is a plain value and has no keys$/],
 ])('a mistake in a case is reported where it is: %s', async (two, message) => {
   const sweep = `  cases:\n    setting:\n      two: ${two}\n      one: {}\n`;
   await expect(plan(sweep)).rejects.toThrow(message);

@@ -67,19 +67,6 @@ export class SlurmCluster {
     this.launch('slurmd', ['-D']);
   }
 
-  /** The daemon of the node dies; jobs run on. */
-  async killNodeDaemon(): Promise<void> {
-    await this.kill('slurmd');
-  }
-
-  /** The node with all that runs there dies, and stays away until Slurm has noticed. */
-  async killNode(): Promise<void> {
-    await this.kill('slurmd');
-    this.killJobs();
-    const state = await this.nodeIs(/^down/);
-    if (state !== '') throw new Error(`a dead node is ${state}${this.log('slurmctld')}`);
-  }
-
   /** Submits a script that lies in `cwd`, and returns the number of the job. */
   async submit(cwd: string, ...args: string[]): Promise<string> {
     return (await this.run('sbatch', ['--parsable', ...args], cwd)).trim();
