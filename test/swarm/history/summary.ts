@@ -1,61 +1,9 @@
 import { endNsOf, type Fault } from '../scenario/fault.js';
-import type { Scenario } from '../scenario/scenario.js';
 import { type History, type HistoryEvent, nameOf } from './history.js';
 
-/** What a scenario is, what went wrong, and what came of it, for people. Ends with a line break. */
+/** What went wrong, and what came of it, for people. Ends with a line break. */
 export function summaryOf({ scenario, events }: History): string {
-  return [
-    clusterOf(scenario),
-    loadOf(scenario),
-    ...(scenario.faults.length === 0 ? ['no faults'] : scenario.faults.map(faultLine)),
-    answersOf(events),
-    ...processesOf(events),
-    '',
-  ].join('\n');
-}
-
-function clusterOf({ seed, cluster }: Scenario): string {
-  const {
-    machines,
-    controllers,
-    joining,
-    policy,
-    admission,
-    models,
-    pipelines = [],
-    pages,
-    control,
-  } = cluster;
-  const options = Object.entries(policy.options).map(([name, value]) => ` ${name}=${value}`);
-  return [
-    `seed ${seed}: GPUs ${machines.map(machineOf).join(', ')}`,
-    `${counted(controllers.length, 'controller')}, workers ${joining === 'registers' ? 'that register' : 'from a list'}`,
-    `policy ${policy.kind}${options.join('')}, admission ${admission}`,
-    ...withSenders(cluster),
-    `${counted(models.length, 'model')} and ${counted(pipelines.length, 'pipeline')}, loaded by ${control}, ${pages} pages per GPU`,
-  ].join('; ');
-}
-
-function machineOf({ name, gpus, kind }: Scenario['cluster']['machines'][number]): string {
-  const said = kind === undefined ? '' : ` (${kind.name}, ${kind.slowness}× as slow, ${kind.pages} pages)`;
-  return `${gpus} on ${name}${said}`;
-}
-
-function withSenders({ classes = [], tenants = [], scaler }: Scenario['cluster']): string[] {
-  return [
-    ...(classes.length === 0 ? [] : [counted(classes.length, 'class', 'classes')]),
-    ...(tenants.length === 0 ? [] : [counted(tenants.length, 'tenant')]),
-    ...(scaler === undefined ? [] : [`scaler ${scaler.kind}`]),
-  ];
-}
-
-function loadOf({ workload, loadNs }: Scenario): string {
-  const clients = workload.clients.map(
-    ({ name, models, sloNs, rateRps }) =>
-      `${name} ${rateRps.toFixed(1)} r/s, SLO ${sloNs / 1e6} ms, ${counted(models.length, 'model')}`,
-  );
-  const changes = workload.changes.map(({ atNs, kind, model }) => `${kind} ${model} at ${secondsOf(atNs)}`);
-  return [`load for ${secondsOf(loadNs)}: ${clients.join('; ')}`, ...changes].join('; ');
+  return [...scenario.faults.map(faultLine), answersOf(events), ...processesOf(events), ''].join('\n');
 }
 
 function faultLine(fault: Fault): string {
@@ -73,7 +21,7 @@ function answersOf(events: readonly HistoryEvent[]): string {
   );
   const answered = [...ends.values()].reduce((sum, count) => sum + count, 0);
   const each = [...ends].map(([how, count]) => `${count} ${how}`);
-  return `${counted(asked, 'request')}: ${[...each, `${asked - answered} cut off`].join(', ')}`;
+  return `requests: ${asked}; ${[...each, `${asked - answered} cut off`].join(', ')}`;
 }
 
 const ENDS = ['started', 'crashed', 'died', 'exited', 'frozen', 'threadDied'] as const;
@@ -99,10 +47,6 @@ function countBy(events: readonly HistoryEvent[], keyOf: (event: HistoryEvent) =
     if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;
-}
-
-function counted(count: number, what: string, several = `${what}s`): string {
-  return `${count} ${count === 1 ? what : several}`;
 }
 
 /** The last things that happened before and just after a time, as lines for people. */

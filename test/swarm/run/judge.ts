@@ -30,7 +30,7 @@ export async function failsAs(scenario: Scenario, finding: Finding): Promise<boo
 
 /** Writes what there is to know of a run: the scenario, what was found, what happened, the journals. */
 export function writeJudged(scenario: Scenario, { run, findings }: Judged, dir: string): void {
-  const { history, trace } = run;
+  const { history } = run;
   mkdirSync(dir, { recursive: true });
   const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
   write('scenario.json', `${JSON.stringify(scenario, null, 2)}\n`);
@@ -38,7 +38,6 @@ export function writeJudged(scenario: Scenario, { run, findings }: Judged, dir: 
   write('findings.txt', `${described.join('\n')}\n`);
   write('summary.txt', `${verdictOf({ run, findings }) || 'passed'}\n${summaryOf(history)}`);
   write('timeline.txt', `${history.events.map(lineOf).join('\n')}\n`);
-  write('trace.txt', `${trace}\n`);
   for (const { process, path, text } of history.journals) write(`${process}.${basename(path)}`, text);
 }
 

@@ -13,8 +13,6 @@ export interface Run {
   readonly events: number;
   /** True time that passed in the world. */
   readonly endNs: number;
-  /** The last things that happened, in the words of the world. */
-  readonly trace: string;
 }
 
 /** Load and faults, then time to recover, then a request for each model, then the end. */
@@ -35,7 +33,6 @@ export async function runScenario(scenario: Scenario): Promise<Run> {
     digest: simulation.digest,
     events: simulation.events,
     endNs: simulation.nowNs,
-    trace: simulation.trace.text(),
   };
 }
 

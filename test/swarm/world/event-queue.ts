@@ -1,3 +1,4 @@
+import TinyQueue from 'tinyqueue';
 import type { ThreadLoop } from './thread-loop.js';
 
 /** In which part of a turn of its event loop something runs, as in Node: timers, then sockets and messages, then `soon`. */
@@ -21,53 +22,28 @@ export interface SimEvent {
 
 /** Events by (time, sequence). */
 export class EventQueue {
-  private heap: SimEvent[] = [];
+  private heap = new TinyQueue<SimEvent>([], compare);
 
   get first(): SimEvent | undefined {
-    return this.heap[0];
+    return this.heap.peek();
   }
 
   push(event: SimEvent): void {
-    const { heap } = this;
-    let at = heap.length;
-    heap.push(event);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (!isBefore(event, heap[parent])) break;
-      heap[at] = heap[parent];
-      at = parent;
-    }
-    heap[at] = event;
+    this.heap.push(event);
   }
 
   pop(): void {
-    const { heap } = this;
-    const last = heap.pop() as SimEvent;
-    const { length } = heap;
-    if (length === 0) return;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= length) break;
-      if (child + 1 < length && isBefore(heap[child + 1], heap[child])) child++;
-      if (!isBefore(heap[child], last)) break;
-      heap[at] = heap[child];
-      at = child;
-    }
-    heap[at] = last;
+    this.heap.pop();
   }
 
   /** Gives events another time: `atNs` says which; null: it stays. */
   retime(atNs: (event: SimEvent) => number | null): void {
-    const events = this.heap.filter(({ run }) => run !== null).sort((a, b) => (isBefore(a, b) ? -1 : 1));
-    this.heap = [];
-    for (const event of events) {
-      event.atNs = atNs(event) ?? event.atNs;
-      this.push(event);
-    }
+    const events = this.heap.data.filter(({ run }) => run !== null);
+    for (const event of events) event.atNs = atNs(event) ?? event.atNs;
+    this.heap = new TinyQueue(events, compare);
   }
 }
 
-function isBefore(a: SimEvent, b: SimEvent): boolean {
-  return a.atNs < b.atNs || (a.atNs === b.atNs && a.sequence < b.sequence);
+function compare(a: SimEvent, b: SimEvent): number {
+  return a.atNs - b.atNs || a.sequence - b.sequence;
 }

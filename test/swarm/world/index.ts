@@ -9,7 +9,7 @@
  *     worker.start();
  *     simulation.at(3e9, () => worker.crash());                       // true time; outside of all machines
  *     await simulation.run(60e9);                                     // may be called again with a later time
- *     simulation.digest, simulation.events, simulation.trace.text();
+ *     simulation.digest, simulation.events;
  *
  * Time: `simulation.nowNs` is true time; `machine.clock.localNs()` is what a machine reads, which begins anywhere and drifts.
  *
@@ -23,8 +23,6 @@
  * - network: `simulation.network.path(a, b)` is one direction: `.cut()`/`.heal()`, `.quality = { delayNs, jitterNs, bytesPerS }`,
  *   `.corruptNext = 1`, `.vanishNext = 1`; `network.reset(a, b)` breaks connections with a word, `network.silence(a, b)` without one
  *   (machine `b` left out: with all)
- *
- * `new Simulation({ stalls: { probability: 0.002, longestNs: 30e6 } })` holds threads up by chance, as a busy machine does.
  *
  * What happens is seen by a `Tap`. While it runs, real timers, clocks and chance throw.
  */

@@ -8,8 +8,6 @@ export interface SimMachineOptions {
   readonly originNs?: number;
   /** Its clock is so much too fast, in millionths. Default: 0. */
   readonly driftPpm?: number;
-  /** IPv4. Default: 10.0.0.N. */
-  readonly address?: string;
 }
 
 /** A machine: a clock, a disk, an address, and the processes on it. */
@@ -25,11 +23,11 @@ export class SimMachine {
   constructor(
     readonly simulation: Simulation,
     readonly name: string,
-    { originNs, driftPpm = 0, address }: SimMachineOptions,
+    { originNs, driftPpm = 0 }: SimMachineOptions,
   ) {
     const drawnNs = Math.floor(simulation.random(`origin/${name}`)() * LONGEST_UP_NS);
     this.clock = new MachineClock(() => simulation.nowNs, { originNs: originNs ?? drawnNs, driftPpm });
-    this.address = address ?? `10.0.0.${simulation.machines.size + 1}`;
+    this.address = `10.0.0.${simulation.machines.size + 1}`;
     this.disk = new SimDisk(simulation);
   }
 

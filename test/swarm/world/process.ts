@@ -37,7 +37,7 @@ export class SimProcess implements Incarnation {
     return this.ownWorld;
   }
 
-  /** Its lines go to the tap and the trace. */
+  /** Its lines go to the tap. */
   get log(): Logger {
     invariant(this.ownLog !== null, 'a process that has started is used');
     return this.ownLog;
@@ -156,7 +156,6 @@ export class SimProcess implements Incarnation {
   private changed(change: ProcessChange, why = ''): void {
     const { simulation } = this.machine;
     const { name, incarnation } = this;
-    simulation.trace.add(simulation.nowNs, `${name}.${incarnation}`, change, why);
     simulation.tap.process?.(simulation.nowNs, { process: name, incarnation }, change, why);
   }
 }

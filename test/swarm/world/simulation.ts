@@ -1,5 +1,6 @@
 import { invariant } from '../../../src/base/invariant.js';
 import { type Random, stream } from '../../../src/base/random/streams.js';
+import { EventDigest } from './event-digest.js';
 import { EventQueue, type SimEvent } from './event-queue.js';
 import { Guard, REAL } from './guard.js';
 import { MachineClock, SimMachine, type SimMachineOptions } from './machine.js';
@@ -7,7 +8,6 @@ import { SimNetwork } from './network/sim-network.js';
 import type { Incarnation, Tap } from './tap.js';
 import { ThreadLoop } from './thread-loop.js';
 import type { ThreadBodies } from './threads/sim-threads.js';
-import { EventDigest, Trace } from './trace.js';
 import { UncaughtErrors } from './uncaught-errors.js';
 
 export interface SimulationOptions {
@@ -15,17 +15,8 @@ export interface SimulationOptions {
   readonly seed: number | string;
   /** What threads run, by the name of their entry's file. */
   readonly bodies?: ThreadBodies;
-  /** How often threads are held up, as by garbage collection or a busy machine. Default: never. */
-  readonly stalls?: Stalls;
   /** Sees what happens. */
   readonly tap?: Tap;
-}
-
-interface Stalls {
-  /** Of one after an event. */
-  readonly probability: number;
-  /** Any duration up to this is as likely. */
-  readonly longestNs: number;
 }
 
 /**
@@ -38,12 +29,10 @@ export class Simulation {
   nowNs = 0;
   /** So many have happened. */
   events = 0;
-  readonly trace = new Trace();
   readonly network: SimNetwork;
   readonly machines = new Map<string, SimMachine>();
   readonly tap: Tap;
   readonly bodies: ThreadBodies;
-  private readonly stalls: Stalls;
   private readonly queue = new EventQueue();
   private readonly sums = new EventDigest();
   private readonly guard = new Guard();
@@ -61,7 +50,6 @@ export class Simulation {
   constructor(private readonly options: SimulationOptions) {
     this.tap = options.tap ?? {};
     this.bodies = options.bodies ?? {};
-    this.stalls = options.stalls ?? { probability: 0, longestNs: 0 };
     const trueClock = new MachineClock(() => this.nowNs, { originNs: 0, driftPpm: 0 });
     this.outside = new ThreadLoop(this, 'outside', trueClock, (error) => this.running?.reject(error));
     this.network = new SimNetwork(this);
@@ -148,12 +136,6 @@ export class Simulation {
 
   /** Code of a thread has thrown what nothing caught. */
   failed(of: Incarnation, thread: string, error: Error): void {
-    this.trace.add(
-      this.nowNs,
-      `${of.process}.${of.incarnation}`,
-      `threw in its ${thread} thread`,
-      error.stack,
-    );
     this.tap.threw?.(this.nowNs, of, thread, error);
     if (this.tap.threw === undefined) this.running?.reject(error);
   }
@@ -221,7 +203,6 @@ export class Simulation {
     const run = event.run as () => void;
     event.run = null;
     this.current = event.loop;
-    event.loop.stall(this.stalls);
     try {
       run();
     } catch (error) {

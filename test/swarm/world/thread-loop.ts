@@ -20,9 +20,7 @@ export class ThreadLoop implements Time {
   ended: (() => void) | null = null;
   private isFrozen = false;
   private held: SimEvent[] = [];
-  private stalledUntilNs = 0;
   private readonly salt: number;
-  private readonly stalling;
 
   constructor(
     readonly simulation: Simulation,
@@ -32,7 +30,6 @@ export class ThreadLoop implements Time {
   ) {
     this.number = simulation.newLoopNumber();
     this.salt = Math.floor(simulation.random(`timers/${name}`)() * 2 ** 32);
-    this.stalling = simulation.random(`stalls/${name}`);
   }
 
   monotonicNs(): number {
@@ -86,18 +83,10 @@ export class ThreadLoop implements Time {
     this.ended?.();
   }
 
-  /** True: the thread is frozen or held up, and the event waits. */
+  /** True: the thread is frozen, and the event waits. */
   holds(event: SimEvent): boolean {
     if (this.isFrozen) this.held.push(event);
-    else if (this.stalledUntilNs > event.atNs) this.simulation.push(event, this.stalledUntilNs);
-    else return false;
-    return true;
-  }
-
-  /** By chance it does nothing for a while after this event. */
-  stall({ probability, longestNs }: { readonly probability: number; readonly longestNs: number }): void {
-    if (probability === 0 || this.stalling() >= probability) return;
-    this.stalledUntilNs = this.simulation.nowNs + this.stalling() * longestNs;
+    return this.isFrozen;
   }
 
   /** By chance in [0, 1), and always the same for the same time. */

@@ -72,7 +72,6 @@ export class Connection {
     this.call = call;
     this.toServer = new Lane(simulation, to, () => server.owner.loop);
     this.toClient = new Lane(simulation, back, () => client.loop);
-    simulation.trace.add(simulation.nowNs, client.process, `connects with ${server.owner.process}`, id);
     simulation.tap.connection?.(simulation.nowNs, id, 'opened', client, server.owner);
     this.tell('toServer', HEADERS_BYTES, () => server.accept(this));
   }

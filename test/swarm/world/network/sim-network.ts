@@ -12,8 +12,6 @@ import { DialedCall } from './streams.js';
 
 /** The network between simulated machines: streams of gRPC over connections that can break in every way. */
 export class SimNetwork {
-  /** Addresses of names besides those of machines. */
-  readonly names = new Map<string, readonly string[]>();
   private readonly paths = new Map<string, Path>();
   private readonly servers = new Map<string, SimServer>();
   private readonly connections = new Set<Connection>();
@@ -177,7 +175,7 @@ export class SimNetwork {
     if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) return [host.startsWith('127.') ? from.address : host];
     if (host === 'localhost') return [from.address];
     const machine = this.simulation.machines.get(host);
-    return this.names.get(host) ?? (machine === undefined ? [] : [machine.address]);
+    return machine === undefined ? [] : [machine.address];
   }
 }
 

@@ -276,7 +276,6 @@ export class SimThread implements ThreadHandle {
 
   private tell(change: 'started' | 'ended' | 'hangs' | 'goes on'): void {
     const { simulation } = this.loop;
-    simulation.trace.add(simulation.nowNs, this.loop.name, change);
     simulation.tap.thread?.(simulation.nowNs, this.process, this.kind, change);
   }
 }
