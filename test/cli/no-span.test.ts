@@ -71,20 +71,6 @@ it('a threshold or target on a rate fails, with the reason', async () => {
   expect(JSON.parse(bound.stdout)).toMatchObject({ offeredRps: null, fluidRps: null, bestRps: null });
 });
 
-it('a sweep ranks by attainment where a run has no goodput', async () => {
-  const vary = ['--vary', 'workload.path=instant.csv,second.csv', '--vary', 'policy.kind=edf,fifo'];
-  const { status, stdout } = await run('sweep', 'x.yaml', ...vary, '--threads', '1', '--out', 'swept');
-  expect(status).toBe(0);
-  expect(stdout).toMatch(/^instant\.csv +edf +best +– +100 % /m);
-  expect(stdout).toMatch(/^The highest attainment at every workload\.path$/m);
-  const [head, ...rows] = readText('swept', 'results.csv').trim().split('\n');
-  const column = head!.split(',').indexOf('goodput_rps');
-  expect(rows.map((row) => row.split(',')[column] === '')).toEqual([true, true, false, false]);
-  await runCli(['compare', 'swept'], { cwd: dir });
-  for (const name of ['report.html', 'policies.html'])
-    expect(rateIn(readText('swept', name))).toBeUndefined();
-});
-
 it('a trace without an arrival in the measured time is named so', async () => {
   const { stderr } = await runCli(
     ['simulate', 'x.yaml', '--set', 'workload={ kind: arrivals, path: late.csv, duration: 1s }'],

@@ -46,14 +46,3 @@ it('a threshold or target on it fails, with the reason', async () => {
   expect(planned.status).toBe(3);
   expect(planned.stdout).toMatch(/: no requests were offered at 1 GPU, the closest$/m);
 });
-
-it('a sweep leaves its cells out of means and its columns empty', async () => {
-  const vary = ['--vary', 'workload.rate=1/h,600/s', '--seeds', '1,2', '--threads', '1'];
-  const duration = ['--set', 'workload.duration=50ms'];
-  const { status, stdout } = await run('sweep', 'x.yaml', '--quiet', ...duration, ...vary, '--out', 'swept');
-  expect(status).toBe(0);
-  const [head, ...rows] = readText('swept', 'results.csv').trim().split('\n');
-  const column = head!.split(',').indexOf('attainment');
-  expect(rows.map((row) => row.split(',')[column] === '')).toEqual([true, true, false, false]);
-  expect(stdout).toMatch(/^ +1\/h +0 +– +– +–$/m);
-});

@@ -80,9 +80,4 @@ describe.each(COMMANDS)('%s', (_, args) => {
       );
     },
   );
-
-  it('says that a server is not ready that takes no request yet', async () => {
-    const url = await serve((_request, response) => response.writeHead(503).end());
-    expect((await runCli(args(url))).stderr).toContain('is not ready (status 503): wait until');
-  });
 });

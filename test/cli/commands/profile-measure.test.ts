@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -85,19 +85,6 @@ describe('a server in Python that sleeps for a known time', () => {
       const { values, differences } = figures.find((figure: { name: string }) => figure.name === name);
       expect([...values, ...differences].every(Number.isFinite), name).toBe(true);
     }
-  });
-
-  it('is asked for all its models, also those without a batch', async ({ skip }) => {
-    skip(noPython, 'no Python is installed (Debian: python3)');
-    const url = await openSleeper(1, 1);
-    const dir = tempDir();
-    expect((await measure(dir, '--url', `${url}/`, '--runs', '2')).status).toBe(0);
-    expect(readdirSync(dir).sort()).toEqual(['rows.profile.json', 'single.profile.json']);
-    expect(profileIn(dir, 'single.profile.json').batches.map(({ batch }) => batch)).toEqual([1]);
-    const { batches, weightsBytes, source } = profileIn(dir, 'rows.profile.json');
-    expect(batches.map(({ batch }) => batch)).toEqual([1, 2, 4, 8]);
-    expect(weightsBytes).toBe(1);
-    expect(source.weights).toMatch(/^not visible from outside: .*--weights/);
   });
 });
 

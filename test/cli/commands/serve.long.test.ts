@@ -163,7 +163,7 @@ describe('a server that is to end', () => {
       words`serve --repository ${repository} ${ANY_PORTS} ${PATIENT} ${notice}`,
     );
     const { http, metrics } = await server.ready();
-    expect((await get(http, '/v2/health/ready')).status).toBe(200);
+    await until(async () => (await get(http, '/v2/health/ready')).status === 200);
     const ended = server.kill('SIGTERM');
     await until(async () => (await get(http, '/v2/health/ready')).status === 503);
     expect((await get(metrics, '/healthz')).status).toBe(503);
