@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
 import { runNames } from '../../../src/report/compare/named-run.js';
-import { comparisonText } from '../../../src/report/terminal/summary-text.js';
 import { groupFixture, runFixture, withParts } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -86,34 +85,6 @@ describe('warnings', () => {
   ])('say what makes runs answer different questions: %#', (other, warning) => {
     expect(compare(BASE, other).warnings).toEqual([warning]);
     expect(compare(BASE, BASE, other).warnings).toEqual([warning.replace(/^B/, 'C')]);
-  });
-});
-
-describe('comparisonText', () => {
-  it('has a line for each run and a table of all figures that say something', () => {
-    const { summary } = BASE;
-    const other = changed(
-      {
-        goodputRps: summary.goodputRps! * 1.1,
-        attainment: summary.attainment! - 0.0002,
-        coldStarts: 0,
-        executedLatencyMs: { ...summary.executedLatencyMs, p99: null },
-      },
-      { overrides: ['slo=50ms'] },
-    );
-    const text = comparisonText(compare(BASE, other));
-    expect(text).toMatch(
-      /^A +schedule-ahead +simulated +clockwork +1 +[0-9a-f]{16} +–\nB .* slo=50ms\n\nOne run each: nothing is known of the spread between seeds\n\n/m,
-    );
-    expect(text).toMatch(/\n\nB against A: attainment .*\n$/);
-    expect(text).toMatch(/^goodput +[\d.]+\/s +[\d.]+\/s +\+[\d.]+\/s +\+10\.0 %$/m);
-    expect(text).toMatch(/^attainment .* -0\.02 pp$/m);
-    expect(text).toMatch(/^p50 latency +12\.1 ms +12\.1 ms += {2,}=$/m);
-    expect(text).toMatch(/^p99 latency +never +never += {2,}=$/m);
-    expect(text).toMatch(/^p99 of executed +[\d.]+ ms +– +– +–$/m);
-    expect(text).toMatch(/^cold starts +37 +0 +-37 +-100 %$/m);
-    expect(text).not.toMatch(/^error/m);
-    expect(comparisonText(compare(other, BASE))).toMatch(/^cold starts +0 +37 +\+37 +from 0$/m);
   });
 });
 

@@ -3,7 +3,6 @@ import { summaryText } from '../../../src/report/index.js';
 import {
   cellFixture,
   gridFixture,
-  groupedFixture,
   groupFixture,
   kindFixture,
   partFixture,
@@ -77,24 +76,6 @@ describe('the text of a run', () => {
 });
 
 describe('the text of a sweep', () => {
-  it('has a row for every combination, with its standing and figures', () => {
-    const text = summaryText(sweepFixture({ slosMs: [10, 25], aheadMs: [2, 5, 10] }));
-    expect(text).toMatch(/^ +SLO +schedule_ahead +req\/s +× default +attainment +worst model +p99$/m);
-    expect(text).toMatch(/^10 ms +5 ms +best +364 ± 7\.2 +7\.0× +60\.4 ± 1\.6 % .* never$/m);
-    expect(text).toMatch(/^10 ms +10 ms +default +51\.8 ± 1\.5 +1\.00× /m);
-    expect(text).toMatch(/^25 ms +5 ms +411 ± /m);
-    expect(text).toMatch(
-      /\n\nDeploy schedule_ahead = 5 ms\n.*\n±: 95 % confidence over 3 seeds\n\n--set .*\n$/,
-    );
-  });
-
-  it('has the share of each group, by which choices are ranked', () => {
-    const text = summaryText(groupedFixture());
-    expect(text).toMatch(/ interactive +batch /);
-    expect(text).toMatch(/^ +16 +fifo +.* 29\.0 % +100 % /m);
-    expect(text).toContain('Keep policy = clockwork\nThe highest attainment of the worst group at every');
-  });
-
   it('has failed runs with their reason, and what has one value once', () => {
     const failed = ['policy.scheduleAhead=5ms slo=10ms seed=1'];
     const text = summaryText(sweepFixture({ slosMs: [10], seeds: [1], failed }));

@@ -7,7 +7,7 @@ import { parseOver } from '../../../src/run/plan/over.js';
 import { planPage } from '../../../src/run/plan/page.js';
 import type { FleetPlan, KeyPlan, Tried } from '../../../src/run/plan/plan-result.js';
 import { costTexts } from '../../../src/run/plan/table.js';
-import { answerLines, headlineOf, planText } from '../../../src/run/plan/text.js';
+import { answerLines, headlineOf } from '../../../src/run/plan/text.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
@@ -42,33 +42,6 @@ describe('a plan', () => {
     expect(page).toContain('--seeds 1,2');
     expect(page).toContain('1 to 9, steps of 1');
     expect(page).toContain('18: 9 values with 2 seeds each');
-  });
-
-  it('is a table, the answer and its margin', () => {
-    const [target] = TARGETS;
-    const tried = [90, 96.5, 98].map((share, i): Tried => {
-      const figure = judge(target!, [cellResult(share), cellResult(share - 0.3)]);
-      return {
-        ...named(i + 1),
-        meets: figure.meets,
-        figures: [figure],
-        attainment: (share - 0.15) / 100,
-        cells: ['1', '2'],
-      };
-    });
-    const answered = { answer: '3', before: '2', notes: ['a note'] };
-    expect(planText({ ...planOf(3), ...answered, targets: [target!], tried })).toBe(`\
-policy clockwork; ±: 95 % interval over 2 seeds
-
-GPUs  attainment>=0.95  meets
-   1    89.85 % ± 1.91  no
-   2    96.35 % ± 1.91  only on average
-   3    97.85 % ± 1.91  yes
-
-Fewest GPUs: 2
-✓ attainment>=0.95: 97.85 % ± 1.91 at 3 GPUs, its 95 % interval ends 0.94 pp above 95 %
-note: a note
-`);
   });
 });
 
