@@ -186,7 +186,6 @@ export const CLAIMS: readonly (readonly [claim: string, ...tests: Test[]])[] = [
   ],
   [
     'names and messages cannot take over a terminal, a page or a spreadsheet',
-    ['run/queue/hostile.long', 'cannot take over what shows it with names and messages that pass for real'],
     ['cli/hostile-text', 'can only be read on a terminal, in pictures, pages and tables'],
     [
       'live/observe/telemetry/readable-line',

@@ -41,7 +41,8 @@ it('sends to pipelines as to models, which have no steps for a client', async ()
   const experiment = await parseExperiment(
     `models: { kind: zoo, varieties: 2 }
 pipelines: { name: chain, steps: [{ id: a, model: resnet50 }, { id: b, model: resnet50, after: a }] }
-workload: { kind: fixed, rate: 100/s, duration: 200ms, models: ['chain', 'resnet50'] }`,
+workload: { kind: fixed, rate: 100/s, duration: 200ms, models: ['chain', 'resnet50'] }
+slo: 1m`,
     'chain.yaml',
   );
   const dir = tempDir();

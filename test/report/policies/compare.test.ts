@@ -45,8 +45,6 @@ describe('a comparison of policies', () => {
   });
 });
 
-describe('what ranks rest on', () => {});
-
 describe('the bound', () => {
   const bounds = (kind: string) => (kind === 'fifo' ? {} : { boundRps: 500 });
 
