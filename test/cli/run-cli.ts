@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +8,6 @@ import { describeFailure } from '../../src/cli/exit-codes.js';
 
 /** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Reference data next to some checkouts; tests that need it skip where it is absent. */
-export const SHARED = join(ROOT, '..', 'shared');
-export const TRACES = join(SHARED, 'data', 'traces');
-export const hasShared = existsSync(TRACES);
-
 /** The compiled command line. */
 export const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
 

@@ -69,7 +69,7 @@ function specOf({ execNs, ...model }: ModelScenario, slowness: number) {
 }
 
 /** A server or a worker that runs. */
-export interface Stoppable {
+interface Stoppable {
   /** Drains, then closes everything. */
   close(): Promise<void>;
 }
