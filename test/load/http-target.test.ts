@@ -112,14 +112,6 @@ it('keeps a connection for many requests, and opens no more than allowed', async
   expect(target.waited).toBe(3);
 });
 
-it('goes on with a new connection when the server closes one after an answer', async () => {
-  const server = await HttpServer.open({
-    infer: ({ response }) => response.writeHead(200, { connection: 'close' }).end('{}'),
-  });
-  const target = await open(server, { connections: 1 });
-  expect(await Promise.all([send(target), send(target), send(target)])).toEqual([0, 0, 0]);
-});
-
 it('counts a request as lost when its connection breaks, and serves those that wait', async () => {
   const behaviours = [
     ({ response }: Inference) => response.destroy(),
@@ -139,25 +131,6 @@ it('counts a request as lost when its connection breaks, and serves those that w
     [OUTCOME_ERROR, 'lost', 'Response does not match the HTTP/1.1 protocol (Expected HTTP/, RTSP/ or ICE/)'],
     [OUTCOME_OK, undefined, ''],
   ]);
-});
-
-it('counts latency of requests that a stalled server holds up from the intended time', async () => {
-  const held = new Held();
-  const server = await HttpServer.open({ infer: held.infer });
-  const target = await open(server, { connections: 1 });
-  const timesNs = Array.from({ length: 30 }, (_, i) => i * NS_PER_MS);
-  const observer = new Answers();
-  const played = play({ source: new ListSource(timesNs), target, observer });
-  // The server takes up one request and no other until all have waited for it.
-  await held.count(1);
-  await expect.poll(() => target.waited).toBe(29);
-  for (let i = 0; i < 30; i++) {
-    await held.count(i + 1);
-    held.requests[i].answer(200);
-  }
-  await played;
-  expect(observer.all.map(({ arrivalNs }) => arrivalNs)).toEqual(timesNs);
-  for (const { nowNs } of observer.all) expect(nowNs).toBeGreaterThan(timesNs[29]);
 });
 
 it('ends a run whose server dies, with errors from then on', async () => {

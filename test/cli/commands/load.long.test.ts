@@ -168,36 +168,3 @@ test('sends a token from a file, reports a wrong one, and never prints it', asyn
     expect(page + readFileSync(join(out, 'run.json'), 'utf8')).not.toContain('sesame');
   }
 });
-
-test('names classes by their priority and tenants by their header', async () => {
-  const seen = new Map<string, number>();
-  const server = await HttpServer.open({
-    infer: (inference) => {
-      const name = `${inference.json.parameters.priority} ${inference.headers['x-team']}`;
-      seen.set(name, (seen.get(name) ?? 0) + 1);
-      inference.answer(200);
-    },
-  });
-  const senders = (gold: string) => `${EXPERIMENT.replace(/workload: .*\n/, '')}
-classes: [{ name: standard }, ${gold}]
-tenants: { header: x-team, list: [{ name: others }, { name: acme }] }
-workload:
-  - { kind: fixed, rate: 100/s, duration: 300ms }
-  - { kind: fixed, rate: 50/s, duration: 300ms, class: gold, tenant: acme }
-`;
-  const send = (gold: string) => runCli(['load', experiment(senders(gold)), '--url', server.url, '--json']);
-  const { status: ended, stdout } = await send('{ name: gold, weight: 10, priority: [4, 5] }');
-  expect(ended).toBe(0);
-  expect([...seen].sort()).toEqual([
-    ['4 acme', 15],
-    ['undefined others', 30],
-  ]);
-  const { by } = summarySchema.parse(JSON.parse(stdout));
-  expect(by.class?.map(({ key, requests }) => [key, requests.ok])).toEqual([
-    ['standard', 30],
-    ['gold', 15],
-  ]);
-  expect(by.tenant?.map(({ requests }) => requests.ok)).toEqual([30, 15]);
-  const { stderr } = await send('{ name: gold, weight: 10 }');
-  expect(stderr).toMatch(/E_CONFIG_VALUE: .*classes: class gold has no priority, by which requests/);
-});

@@ -121,21 +121,6 @@ describe('fixes', () => {
       { commands: [], note: 'start the container with --ulimit nofile=65535' },
     ],
     [
-      'limits.open-files',
-      { ...LAPTOP, env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' } },
-      { commands: [], note: 'start the container with --ulimit nofile=65535' },
-    ],
-    [
-      'limits.memory-maps',
-      LAPTOP,
-      {
-        commands: [
-          'sysctl -w vm.max_map_count=10000000',
-          'echo vm.max_map_count=10000000 > /etc/sysctl.d/90-escapement.conf',
-        ],
-      },
-    ],
-    [
       'cpu.governor',
       LAPTOP,
       {
