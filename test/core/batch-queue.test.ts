@@ -97,26 +97,6 @@ describe('BatchQueue', () => {
     );
   });
 
-  it('leaves a request that one batch size dropped to the others', () => {
-    const queue = new BatchQueue(2);
-    queue.push(0, 0, 100, 0);
-    queue.push(1, 1, 200, 0);
-    queue.dropBefore(1, 150);
-    expect([queue.length(0), queue.length(1)]).toEqual([2, 1]);
-    expect([queue.headSlot(0), queue.headSlot(1)]).toEqual([0, 1]);
-  });
-
-  it('takes a request from the large batch and with it loses older ones, feasible alone as they were', () => {
-    const queue = new BatchQueue(2);
-    for (let slot = 0; slot < 3; slot++) queue.push(slot, slot, 100 * (slot + 1), 0);
-    queue.dropBefore(1, 150);
-    const into = new Int32Array(2);
-    const ids = Float64Array.of(0, 1, 2);
-    expect(queue.take(1, 2, into, ids, new Uint8Array(3).fill(WAITING), WAITING)).toBe(2);
-    expect([...into]).toEqual([1, 2]);
-    expect(queue.isEmpty).toBe(true);
-  });
-
   it('skips a request whose slot was given to another since', () => {
     const queue = new BatchQueue(1);
     queue.push(0, 10, 100, 0);
@@ -124,19 +104,6 @@ describe('BatchQueue', () => {
     const into = new Int32Array(2);
     expect(queue.take(0, 2, into, Float64Array.of(99, 11), new Uint8Array(2).fill(WAITING), WAITING)).toBe(1);
     expect(into[0]).toBe(1);
-  });
-
-  it('keeps thousands of waiting requests in order', () => {
-    const queue = new BatchQueue(1);
-    const states = new Uint8Array(5000).fill(WAITING);
-    const ids = Float64Array.from({ length: 5000 }, (_, slot) => slot);
-    for (let slot = 0; slot < 5000; slot++) queue.push(slot, slot, Number.POSITIVE_INFINITY, slot);
-    const into = new Int32Array(4);
-    for (let first = 0; first < 5000; first += 4) {
-      expect(queue.take(0, 4, into, ids, states, WAITING)).toBe(4);
-      expect([...into]).toEqual([first, first + 1, first + 2, first + 3]);
-    }
-    expect(queue.isEmpty).toBe(true);
   });
 
   it('forgets what has timed out before a long line grows, and nothing else', () => {

@@ -62,10 +62,4 @@ describe('Booking', () => {
     booking.update(0, 12 * MS);
     expect(booking.nextOpeningNs).toBe(Number.POSITIVE_INFINITY);
   });
-
-  it('opens every lane at the start, and none with 1 ms ahead or less', () => {
-    const lanes = [new LaneTimeline(), new LaneTimeline()];
-    expect(new Booking(lanes, MS + 1).open.count).toBe(2);
-    expect(new Booking(lanes, MS).open.count).toBe(0);
-  });
 });

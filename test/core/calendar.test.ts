@@ -22,10 +22,4 @@ describe('Calendar', () => {
       }),
     );
   });
-
-  it('has nothing due when no row is set', () => {
-    const calendar = new Calendar(5);
-    expect(calendar.nextNs).toBe(Number.POSITIVE_INFINITY);
-    expect(calendar.due(1e15)).toBe(-1);
-  });
 });

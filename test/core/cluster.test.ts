@@ -21,11 +21,6 @@ describe('Cluster', () => {
     expect(error.message).toContain(`found ${gpus}`);
   });
 
-  it('refuses to be without models', () => {
-    const error = failure(() => new Cluster({ models: [], gpus: 1, pages: 10 }));
-    expect([error.code, error.place.key]).toEqual(['E_CONFIG_VALUE', 'models']);
-  });
-
   it('refuses a model that is larger than the cache of a GPU, and says what to do', () => {
     const large = model({ name: 'gpt', pages: 11 });
     const error = failure(() => new Cluster({ models: [model(), large], gpus: 1, pages: 10 }));
@@ -34,21 +29,6 @@ describe('Cluster', () => {
       'cluster.pages: model gpt needs 11 pages and a GPU has 10: raise cluster.pages or leave the model out',
     );
     expect(() => new Cluster({ models: [model({ pages: 10 })], gpus: 1, pages: 10 })).not.toThrow();
-  });
-
-  it('refuses a malformed model', () => {
-    const error = failure(() => new Cluster({ models: [model({ pages: 0 })], gpus: 1, pages: 10 }));
-    expect(error.code).toBe('E_PROFILE');
-  });
-
-  it('begins cold, with the estimates of the profiles', () => {
-    const other = model({ batchSizes: [1, 8], execNs: [7, 40], loadNs: 99 });
-    const cluster = new Cluster({ models: [model(), other], gpus: 2, pages: 10 });
-    expect([cluster.held.count(0), cluster.warm.count(1), cluster.pages[1].free]).toEqual([0, 0, 10]);
-    expect(cluster.maxBatch).toBe(8);
-    expect([0, 1, 2].map((b) => cluster.execNs(0, 0, b))).toEqual([3_000_000, 5_000_000, 8_000_000]);
-    expect([0, 1].map((b) => cluster.execNs(1, 1, b))).toEqual([7, 40]);
-    expect([cluster.loadNs(0), cluster.loadNs(1)]).toEqual([8_000_000, 99]);
   });
 
   it('learns from measurements of one batch size without touching the others', () => {

@@ -2,13 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../src/base/invariant.js';
 import {
   ABORT,
-  type Action,
   INFER,
   LOAD,
   STATUS_ABORTED,
   STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
-  STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../../src/core/action.js';
 import type { Admission } from '../../src/core/admission.js';
@@ -37,32 +35,6 @@ function warm(admission: Admission = 'none', missedWindow?: MissedWindow): Contr
 }
 
 describe('Controller: a request whose client has gone', () => {
-  it('is withdrawn from the queue in the next step, and is no answer to observers', () => {
-    const harness = warm();
-    const slot = harness.controller.offer(0, 10 * MS, 50 * MS, 0);
-    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
-    harness.controller.step(10 * MS);
-    harness.controller.cancel(slot);
-    expect([harness.controller.hasInput, harness.answers]).toEqual([true, []]);
-    harness.controller.step(12 * MS);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_CANCELLED, nowNs: 12 * MS }]);
-    expect(harness.policy.timeouts).toEqual([slot]);
-    expect(harness.seen.filter(({ kind }) => kind === 'answer')).toEqual([]);
-    expect(harness.controller.requests.size).toBe(1);
-  });
-
-  it('is not shown to the policy if both come in one step', () => {
-    const harness = warm();
-    harness.policy.calls.length = 0;
-    const slot = harness.controller.offer(0, 10 * MS, 50 * MS, 0);
-    harness.controller.cancel(slot);
-    // Its connection has broken, too.
-    harness.controller.cancel(slot);
-    harness.controller.step(10 * MS);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_CANCELLED, nowNs: 10 * MS }]);
-    expect([harness.policy.calls, harness.policy.timeouts]).toEqual([['schedule'], []]);
-  });
-
   it('stays in an action that was sent, and is answered with it', () => {
     const harness = warm();
     harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
@@ -109,38 +81,6 @@ describe('Controller: answers', () => {
     }
   });
 
-  it('counts latency from arrival, though the request was looked at later', () => {
-    const harness = warm();
-    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-    harness.controller.offer(0, 5 * MS, 10 * MS, 0);
-    harness.controller.step(10 * MS);
-    harness.finish(STATUS_OK, 10 * MS, 16 * MS);
-    harness.controller.step(16 * MS);
-    expect(harness.answers[0].outcome).toBe(OUTCOME_LATE);
-  });
-
-  it('answers rejected at once when the policy refuses on arrival', () => {
-    const harness = new ControllerHarness();
-    harness.policy.refuse = true;
-    harness.controller.offer(0, 5, 100, 0);
-    harness.controller.step(5);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_REJECTED, nowNs: 5 }]);
-    expect(harness.controller.nextWakeNs(5)).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it('answers timeout at the due time, tells the policy, and asks to be woken for it', () => {
-    const harness = new ControllerHarness();
-    harness.policy.dueAfterNs = 30;
-    harness.controller.offer(0, 5, 100, 0);
-    harness.controller.step(5);
-    expect(harness.controller.nextWakeNs(5)).toBe(35);
-    harness.controller.step(34);
-    expect(harness.answers).toEqual([]);
-    harness.controller.step(35);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 35 }]);
-    expect(harness.policy.timeouts).toEqual([0]);
-  });
-
   it('does not time out a request that is in an action, nor the next one in its slot', () => {
     const harness = warm();
     harness.policy.dueAfterNs = 2 * MS;
@@ -175,35 +115,6 @@ describe('Controller: answers', () => {
 });
 
 describe('Controller: bookkeeping', () => {
-  it('takes pages when a LOAD is sent and has the model warm when it ended', () => {
-    const harness = new ControllerHarness();
-    const { cluster } = harness.controller;
-    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(1, 0, nowNs, nowNs + MS, nowNs);
-    harness.controller.step(0);
-    expect([cluster.pages[1].free, cluster.held.has(0, 1), cluster.warm.has(0, 1)]).toEqual([4, true, false]);
-    expect(cluster.weights[1].outstandingNs).toBe(8 * MS);
-    harness.policy.onSchedule = () => {};
-    harness.finish(STATUS_OK, 0, 8 * MS);
-    harness.controller.step(8 * MS);
-    expect([cluster.warm.has(0, 1), cluster.weights[1].outstanding]).toEqual([true, 0]);
-  });
-
-  it('gives the pages back when a LOAD failed', () => {
-    const harness = new ControllerHarness();
-    const { cluster } = harness.controller;
-    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 1, nowNs, nowNs, nowNs);
-    harness.controller.step(0);
-    harness.policy.onSchedule = () => {};
-    harness.finish(STATUS_LOAD_TOO_LATE, 5, 5);
-    harness.controller.step(6);
-    expect([cluster.pages[0].free, cluster.held.has(1, 0), cluster.warm.has(1, 0)]).toEqual([
-      6,
-      false,
-      false,
-    ]);
-    expect(cluster.loadNs(1)).toBe(8 * MS);
-  });
-
   it('answers requests for a model with an error once no device could load it, and no sooner', () => {
     const harness = new ControllerHarness();
     harness.controller.offer(1, 0, 1000 * MS, 0);
@@ -217,75 +128,6 @@ describe('Controller: bookkeeping', () => {
     }
     expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_ERROR]);
   });
-
-  it('gives the pages of an UNLOAD back at once, and sends it ahead of everything', () => {
-    const harness = warm();
-    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.unload(0, 0, nowNs);
-    harness.controller.step(11 * MS);
-    const { cluster } = harness.controller;
-    expect([cluster.pages[0].free, cluster.held.count(0), cluster.warm.count(0)]).toEqual([6, 0, 0]);
-    const unload = harness.sent[0];
-    expect([unload.earliestNs, unload.latestNs]).toEqual([0, Number.POSITIVE_INFINITY]);
-  });
-
-  it('plans each action after those that its lane already has', () => {
-    const harness = warm();
-    for (let i = 0; i < 2; i++) {
-      harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-      harness.controller.offer(0, 10 * MS, 50 * MS, 0);
-      harness.controller.step(10 * MS);
-    }
-    const [first, second] = harness.sent;
-    // An idle lane is free 1 ms from now.
-    expect([first.expectedDurationNs, first.expectedEndNs]).toEqual([3 * MS, 14 * MS]);
-    expect([second.expectedDurationNs, second.expectedEndNs]).toEqual([3 * MS, 16 * MS]);
-  });
-
-  it('hands the policy results before arrivals, and arrivals before it schedules', () => {
-    const harness = warm();
-    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
-    harness.controller.step(10 * MS);
-    harness.policy.calls.length = 0;
-    harness.controller.offer(0, 12 * MS, 50 * MS, 0);
-    harness.finish(STATUS_OK, 10 * MS, 13 * MS);
-    expect(harness.controller.hasInput).toBe(true);
-    harness.controller.step(13 * MS);
-    expect(harness.policy.calls).toEqual(['finished', 'admit', 'schedule']);
-    expect(harness.controller.hasInput).toBe(false);
-  });
-
-  it('notes how many GPUs held the model when the request came', () => {
-    const harness = warm();
-    const slots = [harness.controller.offer(0, 10 * MS, 50, 0), harness.controller.offer(1, 10 * MS, 50, 0)];
-    harness.controller.step(10 * MS);
-    expect(slots.map((slot) => harness.controller.requests.arrivalCopies[slot])).toEqual([1, 0]);
-  });
-
-  it('observers see every answer and every result, in order', () => {
-    const harness = warm();
-    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-    harness.controller.offer(0, 10 * MS, 50 * MS, 4);
-    harness.controller.step(10 * MS);
-    harness.policy.onSchedule = () => {};
-    harness.finish(STATUS_OK, 10 * MS, 13 * MS);
-    harness.controller.step(13 * MS);
-    const kinds = harness.seen.map((entry) => entry.kind);
-    expect(kinds).toEqual([LOAD, INFER, 'answer']);
-    const infer = harness.seen[1].action as Pick<Action, 'beginNs' | 'endNs' | 'count'>;
-    expect([infer.beginNs, infer.endNs, infer.count]).toEqual([10 * MS, 13 * MS, 1]);
-  });
-
-  it('digests decisions: equal histories are equal, another decision differs', () => {
-    const digest = (latestNs: number) => {
-      const harness = new ControllerHarness();
-      harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, latestNs, nowNs);
-      harness.controller.step(0);
-      return harness.controller.digest;
-    };
-    expect(digest(5)).toBe(digest(5));
-    expect(digest(5)).not.toBe(digest(6));
-  });
 });
 
 describe('Controller: broken promises are invariant failures', () => {
@@ -294,10 +136,6 @@ describe('Controller: broken promises are invariant failures', () => {
     harness.controller.step(10);
     expect(() => harness.controller.step(10)).not.toThrow();
     expect(() => harness.controller.step(9)).toThrow(InvariantError);
-  });
-
-  it('time that is not a number', () => {
-    expect(() => new ControllerHarness().controller.step(Number.NaN)).toThrow(InvariantError);
   });
 
   it('an INFER where the model is not warm, a LOAD where it is, an UNLOAD where it is not', () => {
@@ -311,14 +149,6 @@ describe('Controller: broken promises are invariant failures', () => {
     const absent = warm();
     absent.policy.onSchedule = (nowNs, dispatch) => dispatch.unload(1, 0, nowNs);
     expect(() => absent.controller.step(10 * MS)).toThrow('UNLOAD goes to a GPU where the model is warm');
-  });
-
-  it('a LOAD without free pages', () => {
-    const harness = new ControllerHarness();
-    harness.policy.onSchedule = (nowNs, dispatch) => {
-      for (let model = 0; model < 4; model++) dispatch.load(0, model, nowNs, nowNs, nowNs);
-    };
-    expect(() => harness.controller.step(0)).toThrow('pages are free when they are taken');
   });
 
   it('a batch that is empty, over its size, or holds a request of another action', () => {
@@ -343,13 +173,6 @@ describe('Controller: broken promises are invariant failures', () => {
     expect(() => send(2, [0, 1])).toThrow('a batch is neither empty nor over its size');
     expect(() => send(1, [0])).toThrow('a request is in one action at a time');
   });
-
-  it('a result without a status', () => {
-    const harness = new ControllerHarness();
-    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs, nowNs);
-    harness.controller.step(0);
-    expect(() => harness.controller.result(harness.sent[0])).toThrow('a result has a status');
-  });
 });
 
 describe('Controller: ABORT', () => {
@@ -366,23 +189,6 @@ describe('Controller: ABORT', () => {
     expect(harness.sent.map(({ kind }) => kind)).toEqual([INFER, ABORT]);
     return harness;
   }
-
-  it('frees the lane, and offers the requests to the policy again after it heard of the end', () => {
-    const harness = aborting();
-    harness.policy.calls.length = 0;
-    harness.finish(STATUS_ABORTED, 10 * MS, 13 * MS);
-    harness.finish(STATUS_OK, 12 * MS, 12 * MS);
-    harness.controller.step(13 * MS);
-    expect(harness.policy.calls).toEqual(['finished', 'admit', 'finished', 'schedule']);
-    expect(harness.policy.waiting).toHaveLength(1);
-    expect(harness.controller.cluster.exec[0].outstanding).toBe(0);
-    expect(harness.answers).toEqual([]);
-    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-    harness.controller.step(14 * MS);
-    harness.finish(STATUS_OK, 14 * MS, 17 * MS);
-    harness.controller.step(17 * MS);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_OK, nowNs: 17 * MS }]);
-  });
 
   it('measures nothing by an INFER that was aborted', () => {
     const harness = aborting();

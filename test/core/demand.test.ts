@@ -91,62 +91,6 @@ describe('DemandTracker', () => {
     },
   );
 
-  it('counts demand as the time that it takes on each GPU, of which a slower one gets less', () => {
-    // The second GPU takes three times as long, the third does not hold the model.
-    const demand = new DemandTracker(GPUS, MODELS, CAPACITY, (gpu) => (gpu === 1 ? 1 / 3 : 1));
-    for (const gpu of [0, 1]) demand.moved(0, gpu, 1);
-    demand.change(0, 40 * MS, 0);
-    demand.refresh(0);
-    // Of four parts three go to the first, which does them in 30 ms; the other does one in 30 ms.
-    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([30 * MS, 30 * MS]);
-  });
-
-  it('renews the weights of a model once more when a LOAD for its request should have started', () => {
-    const demand = empty(2);
-    for (const gpu of [0, 1]) demand.moved(0, gpu, 1);
-    demand.moved(1, 0, 1);
-    demand.arrived(0, 10 * MS, 0, LOAD_SLACK_NS);
-    demand.change(1, 20 * MS, 0);
-    demand.refresh(0);
-    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([25 * MS, 5 * MS]);
-    demand.refresh(LOAD_SLACK_NS);
-    expect(demand.allocatedTo(1)).toBe(5 * MS);
-    demand.stale.clear();
-    demand.refresh(LOAD_SLACK_NS + 1);
-    // As 1/26 to 1/6.
-    expect(demand.allocatedTo(0)).toBe(20 * MS + Math.floor((10 * MS * 6) / 32));
-    expect([demand.stale.length, demand.stale.at(0)]).toEqual([1, 0]);
-  });
-
-  it('spreads a model that moves now at once, and renews no weight of the GPU it left', () => {
-    const demand = empty(2);
-    demand.moved(0, 0, 1);
-    demand.moved(0, 1, 1);
-    demand.change(0, 40 * MS, 0);
-    demand.refresh(0);
-    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([20 * MS, 20 * MS]);
-    demand.moveNow(0, 1, -1);
-    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([40 * MS, 0]);
-    demand.moved(1, 0, 1);
-    demand.moved(1, 1, 1);
-    demand.change(1, 62 * MS, 0);
-    demand.refresh(0);
-    // GPU 1 still weighs as if it had the 21 ms to do that it had when a share was last added: weights are 1/41 and 1/21.
-    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([(40 + 21) * MS, 41 * MS]);
-  });
-
-  it('allocates all of a model to its only GPU, and takes it back when it is served', () => {
-    const demand = empty();
-    demand.moved(1, 2, 1);
-    demand.change(1, 12_345, 6_789);
-    demand.refresh(0);
-    expect([0, 1, 2].map((gpu) => demand.allocatedTo(gpu))).toEqual([0, 0, 12_345]);
-    demand.change(1, -12_345, -6_789);
-    demand.refresh(0);
-    expect(demand.allocatedTo(2)).toBe(0);
-    expect(demand.hasDemand(1)).toBe(false);
-  });
-
   it('wants the same models as its description with a single GPU, whose shares it need not know', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 60 }), (ops) => {
@@ -175,52 +119,6 @@ describe('DemandTracker', () => {
         }
       }),
     );
-  });
-
-  it('halves demand between two equal GPUs, and gives a busy GPU less of the next', () => {
-    const demand = empty(2);
-    demand.moved(0, 0, 1);
-    demand.moved(0, 1, 1);
-    demand.change(0, 10 * MS, 0);
-    demand.refresh(0);
-    expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([5 * MS, 5 * MS]);
-    demand.moved(1, 0, 1);
-    demand.change(1, 20 * MS, 0);
-    demand.refresh(0);
-    demand.moved(2, 0, 1);
-    demand.moved(2, 1, 1);
-    demand.change(2, 32 * MS, 0);
-    demand.refresh(0);
-    // Weights are as 1/26 to 1/6: GPU 0 gets 6/32 of it.
-    expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([31 * MS, 31 * MS]);
-  });
-
-  it('allocates nothing of a model that no GPU holds, and wants it loaded for all of its demand', () => {
-    const demand = empty();
-    demand.change(3, 500, 700);
-    demand.refresh(0);
-    expect([0, 1, 2].map((gpu) => demand.allocatedTo(gpu))).toEqual([0, 0, 0]);
-    expect(demand.loadPriority(3)).toBe(700);
-  });
-
-  it('moves an allocation with the model', () => {
-    const demand = empty();
-    demand.moved(0, 0, 1);
-    demand.change(0, 1000, 0);
-    demand.refresh(0);
-    demand.moved(0, 0, -1);
-    demand.moved(0, 1, 1);
-    demand.refresh(0);
-    expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([0, 1000]);
-  });
-
-  it('wants no further copy of a model whose GPU can serve it', () => {
-    const demand = empty();
-    demand.moved(0, 0, 1);
-    demand.change(0, 3 * MS, 5 * MS);
-    demand.refresh(0);
-    // The GPU has 4 ms to do, so in 100 ms it could do 25 times what is asked.
-    expect(demand.loadPriority(0)).toBe(5 * MS - 125 * MS);
   });
 
   it('hands on each changed model once, until the reader empties the list', () => {

@@ -11,19 +11,6 @@ const NO_LOAD = new GpuLoad(0);
 const even = (count: number) => Array.from({ length: count }, () => ({ share: 1 }));
 
 describe('the fair level', () => {
-  it('gives each what it asks for, and the rest evenly to those that ask for more', () => {
-    expect(fairLevel(even(3), Float64Array.of(10, 50, 90), 100)).toBe(45);
-    expect(fairLevel(even(3), Float64Array.of(10, 20, 30), 100)).toBe(Number.POSITIVE_INFINITY);
-    expect(fairLevel(even(2), Float64Array.of(80, 80), 100)).toBe(50);
-  });
-
-  it('counts by shares', () => {
-    const tenants = [{ share: 3 }, { share: 1 }];
-    expect(fairLevel(tenants, Float64Array.of(500, 500), 100)).toBe(25);
-    // The first asks for less than its 75: the second gets the rest.
-    expect(fairLevel(tenants, Float64Array.of(30, 500), 100)).toBe(70);
-  });
-
   it('serves exactly what there is', () => {
     const tenants = [{ share: 1 }, { share: 2 }, { share: 0.5 }, { share: 4 }];
     const demand = Float64Array.of(10, 100, 7, 60);

@@ -31,27 +31,6 @@ describe('LaneQueue', () => {
     );
   });
 
-  it.each([1, 5, 15, 16, 17, 40])('keeps its order when it grows after %i were taken', (taken) => {
-    const queue = new LaneQueue();
-    const waiting: { id: number; earliestNs: number }[] = [];
-    const shift = () => expect(queue.shift().id).toBe(waiting.shift()?.id);
-    const push = (id: number) => {
-      // Ascending, with a step back now and then.
-      const earliestNs = id % 7 === 3 ? id - 2 : id;
-      queue.push(action(id), earliestNs, id);
-      waiting.push({ id, earliestNs });
-      waiting.sort((a, b) => a.earliestNs - b.earliestNs);
-    };
-    // The first is anywhere in the ring when 80 more do not fit.
-    for (let id = 0; id < taken; id++) {
-      push(id);
-      if (id >= 3) shift();
-    }
-    for (let id = taken; id < taken + 80; id++) push(id);
-    while (waiting.length > 0) shift();
-    expect(queue.size).toBe(0);
-  });
-
   it('gives up the INFERs in order, and keeps the others in theirs', () => {
     const queue = new LaneQueue();
     const kinds = [INFER, LOAD, INFER, LOAD, INFER] as const;

@@ -18,29 +18,6 @@ function warm(on: Cluster, gpu: number): void {
 }
 
 describe('predictLatencyNs', () => {
-  it('is one INFER from the millisecond that an action needs to get to a warm, idle GPU', () => {
-    const idle = cluster();
-    warm(idle, 1);
-    expect(predictLatencyNs(idle, 0, 0, 100 * MS)).toBe(4 * MS);
-  });
-
-  it('waits for what the lane is booked with, on the GPU where that ends first', () => {
-    const busy = cluster();
-    warm(busy, 0);
-    warm(busy, 1);
-    busy.exec[0].add(1, 30 * MS, 100 * MS);
-    busy.exec[1].add(2, 20 * MS, 100 * MS);
-    expect(predictLatencyNs(busy, 0, 0, 105 * MS)).toBe(15 * MS + 3 * MS);
-  });
-
-  it('counts a LOAD where no GPU holds the model, and none where one is under way already', () => {
-    const cold = cluster();
-    expect(predictLatencyNs(cold, 0, 0, 0)).toBe((1 + 8 + 3) * MS);
-    cold.held.add(0, 1);
-    cold.weights[1].add(1, 8 * MS, 0);
-    expect(predictLatencyNs(cold, 0, 0, 6 * MS)).toBe((1 + 3) * MS);
-  });
-
   it('lets the requests before it go in the batches that serve them fastest, over all copies', () => {
     const crowded = cluster();
     warm(crowded, 0);
@@ -61,12 +38,6 @@ describe('predictLatencyNs', () => {
     warm(joined, 0);
     expect(predictLatencyNs(joined, 0, 3, 0)).toBe(4 * MS);
     expect(predictLatencyNs(joined, 0, 4, 0)).toBe(4 * MS + 8 * MS);
-  });
-
-  it('joins the last batch of those before it', () => {
-    const joined = cluster();
-    warm(joined, 0);
-    expect(predictLatencyNs(joined, 0, 3, 0)).toBe(4 * MS);
   });
 
   it('is never while all GPUs are gone', () => {

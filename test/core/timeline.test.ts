@@ -40,45 +40,6 @@ const operation = fc.record({
 });
 
 describe('LaneTimeline', () => {
-  it('is never free before 1 ms from now', () => {
-    const lane = new LaneTimeline();
-    expect(lane.availableNs(7 * MS)).toBe(8 * MS);
-    lane.add(1, 100, 7 * MS);
-    expect(lane.availableNs(7 * MS)).toBe(8 * MS);
-  });
-
-  it('is free when its outstanding work should be done', () => {
-    const lane = new LaneTimeline();
-    lane.add(1, 3 * MS, 0);
-    lane.add(2, 5 * MS, MS);
-    expect(lane.availableNs(MS)).toBe(8 * MS);
-    expect([lane.outstanding, lane.outstandingNs]).toEqual([2, 8 * MS]);
-  });
-
-  it('assumes that a head more than 10 ms overdue began 10 ms ago less its length', () => {
-    const lane = new LaneTimeline();
-    lane.add(1, 3 * MS, 0);
-    lane.add(2, 20 * MS, 0);
-    expect(lane.availableNs(13 * MS)).toBe(23 * MS);
-    expect(lane.availableNs(14 * MS)).toBe(24 * MS);
-  });
-
-  it('begins what is left when a result comes, in whatever order results come', () => {
-    const lane = new LaneTimeline();
-    for (let id = 0; id < 3; id++) lane.add(id, 4 * MS, 0);
-    lane.finish(1, 5 * MS);
-    expect(lane.availableNs(6 * MS)).toBe(13 * MS);
-    lane.finish(0, 7 * MS);
-    expect(lane.availableNs(8 * MS)).toBe(11 * MS);
-  });
-
-  it('ignores results of actions that it does not know', () => {
-    const lane = new LaneTimeline();
-    lane.add(1, 5 * MS, 0);
-    lane.finish(99, 2 * MS);
-    expect(lane.availableNs(0)).toBe(5 * MS);
-  });
-
   it('agrees with the plain rules, and bookableAtNs is the first instant booked less than that far ahead', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 60 }), fc.nat(25 * MS), (ops, aheadNs) => {
@@ -90,8 +51,9 @@ describe('LaneTimeline', () => {
           if (finish === null) {
             lane.add(id, sizeNs, nowNs);
             naive.add(id, sizeNs, nowNs);
-          } else if (naive.actions.length > 0) {
-            const { id: done } = naive.actions[finish % naive.actions.length];
+          } else {
+            // At times one that it does not know.
+            const done = naive.actions[finish % (naive.actions.length + 1)]?.id ?? -1;
             lane.finish(done, nowNs);
             naive.finish(done, nowNs);
           }
@@ -102,11 +64,6 @@ describe('LaneTimeline', () => {
         }
       }),
     );
-  });
-
-  it('can never be booked with 1 ms or less ahead', () => {
-    expect(new LaneTimeline().bookableAtNs(MS)).toBe(Number.POSITIVE_INFINITY);
-    expect(new LaneTimeline().bookableAtNs(MS + 1)).toBe(0);
   });
 });
 

@@ -9,7 +9,7 @@ import {
   STATUS_DEVICE_ERROR,
   UNLOAD,
 } from '../../src/core/action.js';
-import { laneOf, Worker } from '../../src/core/worker.js';
+import { Worker } from '../../src/core/worker.js';
 import { action, models } from './fixtures.js';
 import { WorkerHarness } from './worker-harness.js';
 
@@ -29,23 +29,6 @@ function warm(copies = false): WorkerHarness {
 }
 
 describe('Worker: windows', () => {
-  it('waits for the earliest start, and says when it wants to be woken', () => {
-    const harness = warm();
-    harness.send(7, INFER, 0, [10, 20], 5);
-    expect(harness.started).toEqual([]);
-    expect(harness.worker.nextWakeNs()).toBe(10);
-    harness.worker.step(10);
-    expect(harness.started).toEqual([{ what: 'exec', id: 7, nowNs: 10 }]);
-    expect(harness.worker.nextWakeNs()).toBe(NEVER);
-  });
-
-  it('starts at the latest start itself', () => {
-    const harness = warm();
-    harness.send(7, INFER, 0, [10, 20], 20);
-    harness.endExec(23);
-    expect(harness.results).toEqual([[7, 0, 20, 23]]);
-  });
-
   it('refuses with 81 an INFER, and with 51 a LOAD, that did not start in time; it costs no time', () => {
     const harness = warm();
     harness.send(7, INFER, 0, [10, 20], 21);
@@ -105,30 +88,6 @@ describe('Worker: dropping what waits', () => {
 });
 
 describe('Worker: lanes', () => {
-  it('names EXEC the lane of INFER, and WEIGHTS that of LOAD and UNLOAD', () => {
-    expect(([INFER, LOAD, UNLOAD] as const).map((kind) => laneOf(action(0, kind)))).toEqual([0, 1, 1]);
-  });
-
-  it('runs one action at a time on each lane, and both lanes at the same time', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, INFER, 1, ANY, 0);
-    harness.send(3, LOAD, 2, ANY, 0);
-    expect(harness.started.map(({ id }) => id)).toEqual([1, 3]);
-    harness.endExec(3);
-    expect(harness.started.map(({ id }) => id)).toEqual([1, 3, 2]);
-  });
-
-  it('takes actions by earliest start, first come first served where that is equal', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, INFER, 0, [5, NEVER], 0);
-    harness.send(3, INFER, 0, [4, NEVER], 0);
-    harness.send(4, INFER, 0, [4, NEVER], 0);
-    for (const nowNs of [10, 20, 30, 40]) harness.endExec(nowNs);
-    expect(harness.results.map(([id]) => id)).toEqual([1, 3, 4, 2]);
-  });
-
   it('is woken by the clock for idle lanes only', () => {
     const harness = warm();
     harness.send(1, INFER, 0, ANY, 0);
@@ -136,15 +95,6 @@ describe('Worker: lanes', () => {
     expect(harness.worker.nextWakeNs()).toBe(NEVER);
     harness.send(3, LOAD, 2, [9, NEVER], 0);
     expect(harness.worker.nextWakeNs()).toBe(9);
-  });
-
-  it('reports the GPU clock that an INFER ran at', () => {
-    const harness = warm();
-    const infer = action(1, INFER, 0);
-    harness.worker.receive(infer, 0, NEVER);
-    harness.worker.step(0);
-    harness.endExec(6, 0.5);
-    expect(infer.clock).toBe(0.5);
   });
 });
 
@@ -205,30 +155,6 @@ describe('Worker: weights', () => {
     expect(harness.started.at(-1)).toEqual({ what: 'load', id: 6, nowNs: 9 });
   });
 
-  it('never refuses an UNLOAD for being late', () => {
-    const harness = warm();
-    harness.send(5, UNLOAD, 0, [0, 1], 100);
-    expect(harness.results).toEqual([[5, 0, 100, 100]]);
-  });
-
-  it('answers 84 when the weights were dropped, or loaded again, during an INFER', () => {
-    for (const kind of [UNLOAD, LOAD] as const) {
-      const harness = warm();
-      harness.send(1, INFER, 0, ANY, 0);
-      harness.send(2, kind, 0, ANY, 1);
-      harness.endExec(3);
-      expect(harness.results.at(-1)).toEqual([1, 84, 0, 3]);
-    }
-  });
-
-  it('is indifferent to changes of other models during an INFER', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, UNLOAD, 1, ANY, 1);
-    harness.endExec(3);
-    expect(harness.results.at(-1)).toEqual([1, 0, 0, 3]);
-  });
-
   it('loads a model that is there in place of itself: pages are counted once, and it is absent meanwhile', () => {
     const harness = warm();
     harness.send(1, LOAD, 0, ANY, 0);
@@ -266,23 +192,6 @@ describe('Worker: INPUT and OUTPUT copies', () => {
     harness.endOutput(11);
     // What is measured is the execution alone.
     expect(harness.results).toEqual([[1, 0, 2, 10]]);
-  });
-
-  it('go out one at a time, in order', () => {
-    const harness = warm(true);
-    for (const id of [1, 2]) {
-      harness.send(id, INFER, 0, ANY, 0);
-      harness.endInput(0);
-      harness.endExec(id);
-    }
-    expect(harness.started.filter(({ what }) => what === 'output').map(({ id }) => id)).toEqual([1]);
-    harness.endOutput(9);
-    harness.endOutput(12);
-    expect(harness.started.filter(({ what }) => what === 'output')).toEqual([
-      { what: 'output', id: 1, nowNs: 1 },
-      { what: 'output', id: 2, nowNs: 9 },
-    ]);
-    expect(harness.results.map(([id]) => id)).toEqual([1, 2]);
   });
 
   it('begin no earlier than the window, and leave EXEC bound by its end', () => {
