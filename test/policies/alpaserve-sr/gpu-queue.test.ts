@@ -25,48 +25,12 @@ function offer(line: GpuQueue, slot: number, model: number, deadlineMs = LATE): 
 }
 
 describe('GpuQueue', () => {
-  it('serves in the order of arrival, requests of a model that follow each other together', () => {
-    const line = queue();
-    for (const [slot, model] of [0, 0, 1, 0].entries()) offer(line, slot, model);
-    expect(line.backlogNs).toBe((5 + 3 + 3) * MS);
-    expect([take(line, 0), take(line, 5), take(line, 8), take(line, 11)]).toEqual([[0, 1], [2], [3], []]);
-    expect(line.backlogNs).toBe(0);
-  });
-
-  it('a batch is bounded by maxBatch and by the largest size', () => {
-    for (const [maxBatch, first] of [
-      [1, 1],
-      [3, 2],
-      [8, 4],
-    ]) {
-      const line = queue(maxBatch);
-      for (let slot = 0; slot < 6; slot++) offer(line, slot, 0);
-      expect(take(line, 0)).toHaveLength(first);
-    }
-  });
-
   it('refuses what would end after its deadline behind all that waits', () => {
     const line = queue();
     offer(line, 0, 0);
     expect(offer(line, 1, 1, 5.999)).toBe(false);
     expect(offer(line, 2, 1, 6)).toBe(true);
     expect(line.offer(3, 2, 10 * MS, 2 * MS)).toBe(false);
-  });
-
-  it('a request joins only where no request is late by it, and else queues behind', () => {
-    const line = queue();
-    offer(line, 0, 0, 4);
-    expect(offer(line, 1, 0, 6)).toBe(true);
-    expect([take(line, 0), take(line, 3)]).toEqual([[0], [1]]);
-  });
-
-  it('a request may be in time alone where a batch of the next size is not', () => {
-    const line = queue();
-    offer(line, 0, 0, 6);
-    offer(line, 1, 0, 6);
-    // Three run as four, in 8 ms: as late as alone behind the two.
-    expect(offer(line, 2, 0, 8)).toBe(true);
-    expect([take(line, 0), take(line, 5)]).toEqual([[0, 1], [2]]);
   });
 
   it('splits a batch that began too late for all of it, and lets go of what is lost', () => {
@@ -77,16 +41,6 @@ describe('GpuQueue', () => {
     expect(take(line, 6)).toEqual([2]);
     expect(take(line, 6.001)).toEqual([]);
     expect(line.length).toBe(0);
-  });
-
-  it('a request that goes from the middle takes its time along', () => {
-    const line = queue();
-    for (const [slot, model] of [0, 1, 1, 2].entries()) offer(line, slot, model);
-    expect(line.backlogNs).toBe((3 + 5 + 3) * MS);
-    expect([line.remove(1), line.remove(1)]).toEqual([true, false]);
-    expect(line.backlogNs).toBe(9 * MS);
-    expect([line.has(1), line.has(0)]).toEqual([true, true]);
-    expect([take(line, 0), take(line, 3), take(line, 6)]).toEqual([[0], [2], [3]]);
   });
 
   it('whatever happens, everyone is taken once, in order, and the backlog is that of the batches', () => {

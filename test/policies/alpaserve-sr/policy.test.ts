@@ -33,15 +33,6 @@ describe('alpaserve-sr: queues', () => {
     expect(harness.end(4)).toEqual(['INFER model 1 batch 1 on GPU 1']);
   });
 
-  it('each GPU serves first come first served, whatever the deadlines', () => {
-    const harness = alpaserve([[0, 1, 2]]);
-    harness.arrive(0, [0]);
-    harness.arrive(1, [1], 90);
-    harness.arrive(2, [2], 10);
-    expect(harness.end(3)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-    expect(harness.end(6)).toEqual(['INFER model 2 batch 1 on GPU 0']);
-  });
-
   it('requests of one model that follow each other run as one batch', () => {
     const harness = alpaserve([[0, 1]]);
     harness.arrive(0, [0]);
@@ -65,13 +56,6 @@ describe('alpaserve-sr: queues', () => {
     expect(harness.answers.at(-1)).toBe('request 3 ok at 9');
   });
 
-  it('the margin is part of what a request needs', () => {
-    const harness = alpaserve([[0]], {}, { margin: 2 * MS });
-    harness.arrive(0, [0], 4.999);
-    expect(harness.answers).toEqual(['request 0 rejected at 0']);
-    expect(harness.arrive(0, [0], 5)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
   it('what proves too slow times out, and those behind it go on', () => {
     const harness = alpaserve([[0, 1, 2]]);
     harness.arrive(0, [0]);
@@ -84,27 +68,10 @@ describe('alpaserve-sr: queues', () => {
 });
 
 describe('alpaserve-sr: between placements', () => {
-  it('a model that is nowhere is loaded where most pages are free', () => {
-    const harness = alpaserve([[0], []]);
-    expect(harness.arrive(0, [1])).toEqual(['LOAD model 1 on GPU 1']);
-    expect(harness.end(9)).toEqual(['INFER model 1 batch 1 on GPU 1']);
-  });
-
   it('a request that its LOAD would make late is rejected, yet the model comes', () => {
     const harness = alpaserve([[]]);
     expect(harness.arrive(0, [0], 10.999)).toEqual(['LOAD model 0 on GPU 0']);
     expect(harness.answers).toEqual(['request 0 rejected at 0']);
-  });
-
-  it('nothing is evicted: where no pages are free, requests are rejected', () => {
-    const harness = alpaserve([[0, 1, 2]]);
-    expect(harness.arrive(0, [3])).toEqual([]);
-    expect(harness.answers).toEqual(['request 0 rejected at 0']);
-  });
-
-  it('no replica is made, however long the queue', () => {
-    const harness = alpaserve([[0], []]);
-    expect(harness.arrive(0, Array(12).fill(0))).toEqual(['INFER model 0 batch 4 on GPU 0']);
   });
 });
 

@@ -15,48 +15,7 @@ function contents(queue: DeadlineQueue): Waiting[] {
   }));
 }
 
-function queueOf(deadlines: readonly number[]): DeadlineQueue {
-  const queue = new DeadlineQueue();
-  for (const [slot, deadlineNs] of deadlines.entries()) queue.push(slot, deadlineNs);
-  return queue;
-}
-
-function slotsOf(queue: DeadlineQueue): number[] {
-  return contents(queue).map(({ slot }) => slot);
-}
-
 describe('DeadlineQueue', () => {
-  it('keeps requests by deadline, first come first served where deadlines are equal', () => {
-    expect(slotsOf(queueOf([30, 10, 20, 10, 30]))).toEqual([1, 3, 2, 0, 4]);
-  });
-
-  it('takes from the front', () => {
-    const queue = queueOf([10, 20, 30]);
-    const taken = new Int32Array(4);
-    queue.take(0, 2, taken);
-    expect([...taken.subarray(0, 2)]).toEqual([0, 1]);
-    expect(contents(queue)).toEqual([{ slot: 2, deadlineNs: 30 }]);
-  });
-
-  it('takes from further on; those before stay', () => {
-    const queue = queueOf([10, 20, 30, 40]);
-    const taken = new Int32Array(2);
-    queue.take(queue.firstFrom(15), 2, taken);
-    expect([...taken]).toEqual([1, 2]);
-    expect(slotsOf(queue)).toEqual([0, 3]);
-  });
-
-  it('finds the first request that is not before a time, one at that time included', () => {
-    const queue = queueOf([10, 20, 30]);
-    expect([0, 10, 11, 30, 31].map((ns) => queue.firstFrom(ns))).toEqual([0, 0, 1, 2, 3]);
-  });
-
-  it('removes a request wherever it stands, and says whether it was there', () => {
-    const queue = queueOf([10, 20, 30]);
-    expect([queue.remove(1), queue.remove(1), queue.remove(7)]).toEqual([true, false, false]);
-    expect(slotsOf(queue)).toEqual([0, 2]);
-  });
-
   it('does what a sorted array does, whatever is done to it', () => {
     const operation = fc.oneof(
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('push'), deadlineNs: fc.nat(40) }) },

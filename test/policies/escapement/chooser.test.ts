@@ -25,98 +25,6 @@ function chooserOf(specs: readonly ModelSpec[] = models(2), gpus = 1) {
 }
 
 describe('which batch is run', () => {
-  it('is the largest that is full: four in 8 ms are more a time than two in 5 or one in 3', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 50, 50, 50, 50, 50);
-    expect(choice()).toEqual({ model: 0, size: 4, from: 0, to: 4 });
-  });
-
-  it('has the smallest size that holds it', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 50, 50);
-    expect(choice()).toEqual({ model: 0, size: 2, from: 0, to: 2 });
-    books.wait(0, 50);
-    expect(choice()).toEqual({ model: 0, size: 4, from: 0, to: 3 });
-  });
-
-  it('is no larger than its first deadline allows', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 7, 7, 7, 7);
-    expect(choice()).toEqual({ model: 0, size: 2, from: 0, to: 2 });
-    expect(choice(3)).toEqual({ model: 0, size: 1, from: 0, to: 1 });
-  });
-
-  it('leaves alone a head that would spoil a larger one', () => {
-    const { books, choice } = chooserOf();
-    // W = 8 ms of queue and 4 ms of half a batch. Alone: ln 1/3 − 1/12 = −1.18; the rest: ln 3/8 − 1/12 = −1.06.
-    books.wait(0, 4, 9, 9, 9);
-    expect(choice()).toEqual({ model: 0, size: 4, from: 1, to: 4 });
-  });
-
-  it('is the head alone where those behind it have time', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 4, 30, 30, 30);
-    expect(choice()).toEqual({ model: 0, size: 1, from: 0, to: 1 });
-  });
-
-  it('of like models is that with the least slack', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 20);
-    books.wait(1, 10);
-    expect(choice()).toMatchObject({ model: 1 });
-  });
-
-  it('with little to do is the urgent one, with much to do the dense one', () => {
-    const { books, choice } = chooserOf();
-    // W = 8 + 3 + 4 ms: ln 4/8 − 32/15 = −2.83 against ln 1/3 − 1/15 = −1.17.
-    books.wait(0, 40, 40, 40, 40);
-    books.wait(1, 4);
-    expect(choice()).toMatchObject({ model: 1 });
-    // W = 80 + 3 + 4 ms: ln 4/8 − 32/87 = −1.06 against ln 1/3 − 1/87 = −1.11.
-    books.wait(0, ...Array<number>(36).fill(40));
-    expect(choice()).toMatchObject({ model: 0, size: 4 });
-  });
-
-  it('minds what is left after the answer was under way', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 7, 7);
-    expect(choice(0, 2)).toMatchObject({ size: 2 });
-    expect(choice(0, 3)).toMatchObject({ size: 1 });
-    expect(choice(0, 5)).toBeNull();
-  });
-
-  it('goes by deadlines where SLOs of a model differ, whatever came first', () => {
-    const { books, choice } = chooserOf();
-    books.waitWith(100, 0, 100);
-    const urgent = books.waitWith(4, 0, 4);
-    expect(choice()).toEqual({ model: 0, size: 1, from: 0, to: 1 });
-    expect(books.waiting.queue(0, 0).slotAt(0)).toBe(urgent);
-  });
-
-  it('counts those less that are content with much more than the first', () => {
-    const like = chooserOf();
-    like.books.waitWith(10, 0, 9, 9, 9, 9);
-    like.books.waitWith(10, 1, 9, 9, 9);
-    expect(like.choice()).toMatchObject({ model: 0, to: 4 });
-    // Three of the four could be served in half a second just as well.
-    const mixed = chooserOf();
-    mixed.books.waitWith(10, 0, 9);
-    mixed.books.waitWith(500, 0, 490, 490, 490);
-    mixed.books.waitWith(10, 1, 9, 9, 9);
-    expect(mixed.choice()).toMatchObject({ model: 1, to: 3 });
-  });
-
-  it('is that of a model which was treated badly, if it needs so much favor', () => {
-    const { books, favor, choice } = chooserOf();
-    books.wait(0, 10);
-    books.wait(1, 13);
-    // W = 3 + 3 + 4 ms: 3 ms more of slack is worth 0.3.
-    favor[1] = 0.29;
-    expect(choice()).toMatchObject({ model: 0 });
-    favor[1] = 0.31;
-    expect(choice()).toMatchObject({ model: 1 });
-  });
-
   it('takes twice as long at half the clock', () => {
     const { books, choice } = chooserOf();
     books.wait(0, 9, 9);
@@ -131,13 +39,6 @@ describe('which batch is run', () => {
     expect(choice(0, 0, 1)).toBeNull();
     books.warm(1, [0]);
     expect(choice(0, 0, 1)).toMatchObject({ model: 0 });
-  });
-
-  it('is none where nothing could be answered in time', () => {
-    const { books, choice } = chooserOf();
-    expect(choice()).toBeNull();
-    books.wait(0, 2.9);
-    expect(choice()).toBeNull();
   });
 
   it('gives slack more weight where models differ in cost', () => {

@@ -24,12 +24,6 @@ describe('a guaranteed share', () => {
     expect(goesFirst()).toBe(false);
   });
 
-  it('is not owed for the time in which none waits', () => {
-    const { sent, goesFirst } = weights();
-    for (let i = 0; i < 10; i++) sent([1, 0], [0, 0]);
-    expect(goesFirst()).toBe(false);
-  });
-
   it('is owed again soon, whatever the class got while others left room', () => {
     const { sent, goesFirst } = weights();
     for (let i = 0; i < 100; i++) sent([0, 1], [0, 1]);

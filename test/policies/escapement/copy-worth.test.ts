@@ -32,13 +32,6 @@ describe('CopyWorth', () => {
     expect(worth.toLoad(1, 0)).toBe(0);
   });
 
-  it('of the only copy is all that waits, and what a twentieth of a second will bring', () => {
-    const { books, worth, ask } = worthOf(1);
-    books.warm(0, [0]).wait(0, 5, 10, 20, 30);
-    ask(20);
-    expect(worth.toKeep(0)).toBeCloseTo(4 + 1, 1);
-  });
-
   it('is a tenth for each copy more than the traffic needs', () => {
     const { books, worth, ask } = worthOf(4);
     ask(20);
@@ -49,18 +42,6 @@ describe('CopyWorth', () => {
     books.warm(1, [0]);
     expect(worth.toLoad(0, 10 * S)).toBeCloseTo(first / 100, 6);
     expect(worth.toKeep(0)).toBeCloseTo(first / 10, 6);
-  });
-
-  it('is all the traffic for as many copies as it needs', () => {
-    const { books, worth, ask } = worthOf(4);
-    // Two and a half times the 500 a second that a GPU serves in batches of four.
-    ask(1250);
-    for (const gpu of [0, 1, 2]) {
-      expect(worth.toLoad(0, 10 * S)).toBeCloseTo(62.5, 1);
-      books.warm(gpu, [0]);
-      expect(worth.toKeep(0)).toBeCloseTo(62.5, 1);
-    }
-    expect(worth.toLoad(0, 10 * S)).toBeCloseTo(6.25, 1);
   });
 
   it('is all that waits for as many copies as it takes to answer that within the SLO', () => {

@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { model, models } from '../../core/fixtures.js';
+import { models } from '../../core/fixtures.js';
 import { MS } from '../policy-harness.js';
 import { Books } from './books.js';
 
 describe('Durations', () => {
-  it('are those of the profile at first', () => {
-    const { durations } = new Books([model(), model({ batchSizes: [1, 3], execNs: [MS, 2 * MS] })]);
-    expect([...durations.row]).toEqual([0, 3]);
-    expect([...durations.execNs]).toEqual([3, 5, 8, 1, 2].map((ms) => ms * MS));
-    expect(durations.logExec[1]).toBe(Math.log(5 * MS));
-    expect(durations.shortestNs(1)).toBe(MS);
-  });
-
   it('follow the mean of what is measured, a tenth of the way each time', () => {
     const { durations } = new Books(models(1));
     durations.measured(0, 0, 1, 6 * MS, 1);
@@ -19,13 +11,6 @@ describe('Durations', () => {
     expect(durations.logExec[1]).toBe(Math.log(durations.execNs[1]));
     for (let i = 0; i < 100; i++) durations.measured(0, 0, 1, 6 * MS, 1);
     expect(durations.execNs[1] / MS).toBeCloseTo(6, 3);
-  });
-
-  it('hardly notice a straggler', () => {
-    const { durations } = new Books(models(1));
-    durations.measured(0, 0, 0, 1000 * MS, 1);
-    // As if it had taken 4.5 ms.
-    expect(durations.execNs[0] / MS).toBeCloseTo(3.15, 9);
   });
 
   it('of sizes that were slow once come back with those that are still measured', () => {

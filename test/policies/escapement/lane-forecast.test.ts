@@ -2,15 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { LaneForecast } from '../../../src/policies/escapement/lane-forecast.js';
 
 describe('LaneForecast', () => {
-  it('foresees when the lane will be free', () => {
-    const lane = new LaneForecast();
-    expect(lane.freeNs(100, 0)).toBe(0);
-    lane.add(1, 30, 100, 110, 145);
-    expect([lane.freeNs(100, 0), lane.plannedFreeNs, lane.headEndNs]).toEqual([140, 140, 140]);
-    lane.add(2, 50, 105, 140, 195);
-    expect([lane.freeNs(105, 0), lane.plannedFreeNs, lane.headEndNs]).toEqual([190, 190, 140]);
-  });
-
   it('does not expect an end to have been, of which the result would have come', () => {
     const lane = new LaneForecast();
     lane.add(1, 30, 0, 0, 30);
@@ -43,13 +34,6 @@ describe('LaneForecast', () => {
     lane.add(2, 50, 28, 30, 80);
     lane.finish(1, 29, 10);
     expect(lane.headEndNs).toBe(38 + 50);
-  });
-
-  it('knows nothing of work that it was not given', () => {
-    const lane = new LaneForecast();
-    lane.add(1, 30, 0, 0, 30);
-    expect(lane.finish(7, 10, 0)).toBe(false);
-    expect([lane.length, lane.plannedFreeNs, lane.lastEndNs]).toEqual([1, 30, 0]);
   });
 
   it('keeps any number in order, whichever ends first', () => {

@@ -28,22 +28,6 @@ describe('escapement: INFER', () => {
     expect(harness.answers.every((answer) => answer.includes(' ok '))).toBe(true);
   });
 
-  it('uses every GPU that has the model, none twice', () => {
-    const harness = escapement({ gpus: 3 });
-    expect(harness.arrive(0, [0, 0, 0, 0, 1, 1])).toEqual([
-      'INFER model 0 batch 4 on GPU 0',
-      'INFER model 1 batch 2 on GPU 1',
-    ]);
-    expect(harness.arrive(1, [0])).toEqual(['INFER model 0 batch 1 on GPU 2']);
-    expect(harness.arrive(2, [0])).toEqual([]);
-  });
-
-  it('may start until its first request could not be answered in time', () => {
-    const harness = escapement();
-    harness.arrive(10, [0, 0], 20);
-    expect(harness.lastPlan).toEqual({ earliest: 10, latest: 25, expectedEnd: 16 });
-  });
-
   it('serves the urgent of a model before those that came earlier', () => {
     const harness = escapement();
     harness.arrive(0, [1]);
@@ -68,17 +52,6 @@ describe('escapement: INFER', () => {
     expect(harness.end(8)).toEqual(['INFER model 1 batch 1 on GPU 0']);
     harness.step(9);
     expect(harness.answers.at(-1)).toBe('request 5 timeout at 9');
-  });
-
-  it('books a lane as far ahead as configured', () => {
-    const harness = escapement({ options: { scheduleAhead: 4 * MS } });
-    // Two in 5 ms: at 1 it is free in 4 ms. Three of the other then.
-    expect(harness.arrive(0, [0, 0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
-    expect(harness.arrive(0.5, [1])).toEqual([]);
-    expect(harness.controller.nextWakeNs(0.5 * MS)).toBe(1 * MS);
-    expect(harness.step(1)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-    expect(harness.arrive(2, [0])).toEqual([]);
-    expect(harness.step(4)).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 
   it('gets another chance if it missed its window, as long as it can be in time', () => {
@@ -119,30 +92,6 @@ describe('escapement: refusal', () => {
     expect(other.answers).toEqual(['request 0 ok at 11']);
   });
 
-  it('is not while the model is being loaded', () => {
-    const harness = escapement({}, []);
-    harness.arrive(0, [0], 14);
-    harness.arrive(5, [0], 8);
-    expect(harness.end(8)).toEqual(['INFER model 0 batch 2 on GPU 0']);
-    harness.end(13);
-    expect(harness.answers.sort()).toEqual(['request 0 ok at 13', 'request 1 ok at 13']);
-  });
-
-  it('is at once where all its GPUs are busy for too long', () => {
-    const harness = escapement();
-    harness.arrive(0, [0, 0, 0, 0]);
-    harness.arrive(1, [1], 9.9);
-    expect(harness.answers).toEqual(['request 4 rejected at 1']);
-    harness.arrive(1, [1], 10);
-    expect(harness.end(8)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-  });
-
-  it('is not where one of them is free', () => {
-    const harness = escapement({ gpus: 2 });
-    harness.arrive(0, [0, 0, 0, 0]);
-    expect(harness.arrive(1, [1], 3)).toEqual(['INFER model 1 batch 1 on GPU 1']);
-  });
-
   it('never comes late: what was let in and then found no room is a timeout, when it is too late', () => {
     const harness = escapement();
     harness.arrive(0, [0]);
@@ -156,31 +105,10 @@ describe('escapement: refusal', () => {
 });
 
 describe('escapement: placement', () => {
-  it('loads what requests wait for, onto the GPU that has been least busy', () => {
-    const harness = escapement({ gpus: 2, models: models(3) }, [0]);
-    harness.arrive(0, [0]);
-    harness.end(3);
-    expect(harness.arrive(4, [1])).toEqual(['LOAD model 1 on GPU 1']);
-  });
-
   it('loads first what more requests wait for', () => {
     const harness = escapement({}, []);
     expect(harness.arrive(0, [0, 1, 1])).toEqual(['LOAD model 1 on GPU 0']);
     expect(harness.end(8, 'LOAD')).toEqual(['LOAD model 0 on GPU 0', 'INFER model 1 batch 2 on GPU 0']);
-  });
-
-  it('counts only requests that a LOAD can still save', () => {
-    const harness = escapement({}, []);
-    harness.arrive(0, [0]);
-    harness.offer(0.1, [0, 0, 0], 11);
-    expect(harness.end(8, 'LOAD')).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
-  it('never evicts what runs, and does so as soon as it has ended', () => {
-    const harness = escapement({ pages: 2 }, [0]);
-    harness.arrive(0, [0]);
-    expect(harness.arrive(1, [1, 1, 1])).toEqual([]);
-    expect(harness.end(3)).toEqual(['UNLOAD model 0 on GPU 0', 'LOAD model 1 on GPU 0']);
   });
 
   it('evicts what is worth least for its pages', () => {
@@ -195,16 +123,6 @@ describe('escapement: placement', () => {
       'UNLOAD model 1 on GPU 0',
       'LOAD model 2 on GPU 0',
     ]);
-  });
-
-  it('evicts nothing for what is worth hardly more', () => {
-    const harness = escapement({ pages: 2 }, [0]);
-    for (let ms = 0; ms < 1000; ms += 10) {
-      harness.arrive(ms, [0]);
-      harness.settle(ms, ms + 9);
-    }
-    // A hundred requests a second are worth about five that wait.
-    expect(harness.arrive(1000, Array<number>(5).fill(1))).toEqual([]);
   });
 
   it('lets models of equal demand take turns where there is room for one, and no oftener than serves all', () => {
@@ -237,16 +155,6 @@ describe('escapement: placement', () => {
     expect(harness.arrive(2, Array<number>(4).fill(0))).toEqual(['LOAD model 0 on GPU 1']);
     // One attempt per LOAD time, and two copies can serve these.
     expect(harness.arrive(3, [0])).toEqual([]);
-  });
-
-  it('copies a model to where room is, if its traffic is more than its GPUs can serve', () => {
-    const harness = escapement({ gpus: 2, models: [model()], pages: 2 }, []);
-    harness.controller.gpuUp(0, [0]);
-    for (let ms = 0; ms < 300; ms++) {
-      harness.arrive(ms, [0]);
-      harness.settle(ms, ms);
-    }
-    expect(harness.controller.cluster.warm.count(0)).toBe(2);
   });
 });
 

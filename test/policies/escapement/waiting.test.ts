@@ -22,14 +22,6 @@ describe('Waiting', () => {
     expect(backlogMs()).toBe(3 + 3);
   });
 
-  it('counts in no larger batches than may be used', () => {
-    const books = new Books(models(1), { maxBatch: 2 });
-    books.wait(0, 10, 10, 10);
-    expect(books.waiting.backlogNs).toBe(8 * MS);
-    books.wait(0, 10);
-    expect(books.waiting.backlogNs).toBe(10 * MS);
-  });
-
   it('leaves nothing behind when all is gone, however long it ran', () => {
     const books = new Books(models(1, { execNs: [3_333_333, 5_000_001, 8_000_007] }));
     for (let round = 0; round < 1000; round++) {
@@ -65,15 +57,5 @@ describe('Waiting', () => {
     books.waitWith(20, 1, 60);
     books.waitWith(20, 1, 60);
     expect([...books.waiting.sloNs]).toEqual([50 * MS, Number.NaN, 0]);
-  });
-
-  it('removes what is there, once', () => {
-    const books = new Books(models(1));
-    const slot = books.wait(0, 10);
-    books.waiting.remove(slot, 0);
-    books.waiting.remove(slot, 0);
-    expect(books.waiting.count[0]).toBe(0);
-    books.wait(0, 10, 10);
-    expect(books.waiting.backlogNs).toBe(5 * MS);
   });
 });

@@ -43,23 +43,6 @@ describe('fifo: batches', () => {
     expect(harness.outstanding[0].count).toBe(3);
   });
 
-  it('a request that is taken in late has waited since it arrived', () => {
-    const harness = served(fifo(), [0]);
-    harness.offer(LOADED, [0]);
-    expect(harness.step(LOADED + 3)).toEqual([]);
-    expect(harness.step(LOADED + 5)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
-  it('without delay every request goes at once', () => {
-    const harness = served(fifo({}, { maxDelay: 0 }), [0]);
-    expect(harness.arrive(LOADED, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
-  it('maxBatch bounds what counts as full', () => {
-    const harness = served(fifo({}, { maxBatch: 3 }), [0]);
-    expect(harness.arrive(LOADED, [0, 0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
-  });
-
   it('a GPU runs one batch at a time, and then what has been due for longest', () => {
     const harness = served(fifo(), [0, 1, 2]);
     harness.arrive(60, [0, 0, 0, 0]);
@@ -94,28 +77,9 @@ describe('fifo: SLOs', () => {
     harness.settle(1, 30);
     expect(harness.answers).toEqual(['request 0 late at 13']);
   });
-
-  it('an action may start at any time', () => {
-    const harness = fifo();
-    harness.arrive(3, [0]);
-    expect(harness.lastPlan).toMatchObject({ earliest: 3, latest: Number.POSITIVE_INFINITY });
-  });
 });
 
 describe('fifo: placement', () => {
-  it('a model that is nowhere is loaded at once, on the GPU with the most free pages', () => {
-    const harness = fifo({ gpus: 2 });
-    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
-    harness.settle(1, 19);
-    expect(harness.arrive(20, [1])).toEqual(['LOAD model 1 on GPU 1']);
-  });
-
-  it('one LOAD at a time goes to a GPU; others wait their turn', () => {
-    const harness = fifo();
-    expect(harness.arrive(0, [3, 1, 2])).toEqual(['LOAD model 3 on GPU 0']);
-    expect(harness.end(8)).toContain('LOAD model 1 on GPU 0');
-  });
-
   it('the least recently used model makes room', () => {
     const harness = served(fifo(), [0, 1, 2, 0]);
     expect(harness.arrive(80, [4])).toEqual(['UNLOAD model 1 on GPU 0', 'LOAD model 4 on GPU 0']);
@@ -134,20 +98,6 @@ describe('fifo: placement', () => {
     expect(harness.arrive(61, [4])).toEqual([]);
     harness.settle(62, 100);
     expect(harness.answers).toHaveLength(7);
-  });
-
-  it('nothing is evicted where that would not make enough room', () => {
-    const large = models(5).map((model, i) => (i === 4 ? { ...model, pages: 6 } : model));
-    const harness = served(fifo({ models: large }), [0, 1, 2]);
-    harness.arrive(60, [0]);
-    expect(harness.arrive(61, [4])).toEqual([]);
-  });
-
-  it('a model whose GPUs are all busy gets another copy where pages are free', () => {
-    const harness = served(fifo({ gpus: 2 }), [0]);
-    harness.arrive(20, [0, 0, 0, 0]);
-    expect(harness.arrive(21, [0, 0, 0, 0])).toEqual(['LOAD model 0 on GPU 1']);
-    expect(harness.end(29, 'LOAD')).toEqual(['INFER model 0 batch 4 on GPU 1']);
   });
 
   it('no copy is made at the cost of another model, nor while a GPU that has one is free', () => {

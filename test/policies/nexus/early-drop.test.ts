@@ -15,23 +15,10 @@ function queue(...deadlinesMs: number[]): DeadlineQueue {
 }
 
 describe('dropEarly', () => {
-  it('drops nothing where the whole window can be met', () => {
-    const waiting = queue(8, 8, 8, 8, 8);
-    expect(dropEarly(waiting, 0, 4, 0, LATENCIES)).toBe(4);
-    expect(waiting.length).toBe(5);
-  });
-
   it('drops the first as long as they would be late for the window that begins with them', () => {
     const waiting = queue(4, 7, 9, 20, 20, 20);
     expect(dropEarly(waiting, 0, 4, 0, LATENCIES)).toBe(4);
     expect(waiting.slotAt(0)).toBe(2);
-  });
-
-  it('a window is no larger than what waits', () => {
-    // Three requests would run in the size of 4, which is too long for the first; two take 5 ms.
-    const waiting = queue(7, 7, 7);
-    expect(dropEarly(waiting, 0, 4, 0, LATENCIES)).toBe(2);
-    expect(waiting.slotAt(0)).toBe(1);
   });
 
   it('nor than the planned batch', () => {

@@ -28,21 +28,6 @@ function plan(...args: Parameters<typeof packed>): string[] {
 }
 
 describe('Latencies', () => {
-  it('a batch runs in the smallest size that holds it', () => {
-    expect([1, 2, 3, 4].map((count) => LATENCIES.execNs(0, count) / MS)).toEqual([3, 5, 8, 8]);
-    expect([1, 2, 3, 4].map((count) => LATENCIES.sizeFor(0, count))).toEqual([1, 2, 4, 4]);
-  });
-
-  it('two of the saturating batches fit the SLO', () => {
-    expect([16, 15.9, 10, 9, 4].map((sloMs) => LATENCIES.saturating(0, sloMs * MS))).toEqual([4, 2, 2, 1, 1]);
-  });
-
-  it('uses no size above the largest that is allowed, but always the smallest', () => {
-    expect(new Latencies(MODELS, 2).saturating(0, 100 * MS)).toBe(2);
-    const odd = models(1, { batchSizes: [1, 8], execNs: [3 * MS, 9 * MS] });
-    expect(new Latencies(odd, 4).saturating(0, 100 * MS)).toBe(1);
-  });
-
   it('gathers what arrives in the time that its execution leaves', () => {
     // At 100/s and 40 ms: 3.2 requests in 32 ms; at 20 ms: 1.5 in 15 ms.
     expect(LATENCIES.gathering(0, 40 * MS, 100 / 1e9)).toBe(3);
@@ -54,13 +39,6 @@ describe('pack', () => {
   it('gives a session whole GPUs at its saturating batch, and what is left a duty cycle', () => {
     // 4 requests in 8 ms are 500/s.
     expect(plan([[0, 20, 1100]], 5)).toEqual(['session 0 × 4', 'session 0 × 4', 'session 0 × 1']);
-  });
-
-  it('gives a GPU to what is too much for any duty cycle', () => {
-    // 334/s at 10 ms: 3 ms for each is too slow, and two take 6 ms to gather and 5 to run.
-    expect(plan([[0, 10, 334]], 5)).toEqual(['session 0 × 2']);
-    // Two executions do not fit into 5 ms.
-    expect(plan([[0, 5, 400]], 5)).toEqual(['session 0 × 1', 'session 0 × 1']);
   });
 
   it('merges sessions into the shorter duty cycle, in which batches shrink', () => {
@@ -86,22 +64,6 @@ describe('pack', () => {
       [2, 20, 100],
     ];
     expect(plan(sessions, 5)).toEqual(['session 1 × 1, session 2 × 1, session 3 × 1', 'session 0 × 4']);
-  });
-
-  it('a slow session is looked at often enough, however little it uses', () => {
-    // Alone: a request in 20 − 3 ms. Five batches of 3 ms fit into 17 ms.
-    const slow = Array.from({ length: 6 }, (_, model) => [model, 20, 1]);
-    expect(packed(slow, 5).map(({ turns }) => turns.length)).toEqual([5, 1]);
-  });
-
-  it('prefers the GPU that it fills best', () => {
-    // 8 ms of 12, and 3 ms of 6.5. With another batch of 3 ms that is 92 % of the first, 92.3 % of the second.
-    const sessions = [
-      [0, 20, 250],
-      [1, 9.6, 153.8],
-      [2, 23, 1],
-    ];
-    expect(plan(sessions, 5)).toEqual(['session 0 × 4', 'session 1 × 1, session 2 × 1']);
   });
 
   it('where there are no more GPUs the rest joins the one with the least to do, at the saturating batch', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { models } from '../../core/fixtures.js';
-import { ListSource, poisson, resnets, run } from '../../sim/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
 /** INFER takes 3, 5 and 8 ms at batch 1, 2 and 4. An epoch is 100 ms, the first 10. */
@@ -20,13 +19,6 @@ function warm(given: Partial<HarnessOptions> = {}): PolicyHarness {
 }
 
 describe('nexus: before a plan', () => {
-  it('a model that is nowhere is loaded where there is most room, and served there', () => {
-    const harness = nexus({ gpus: 2 });
-    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
-    expect(harness.arrive(1, [1])).toEqual(['LOAD model 1 on GPU 1']);
-    expect(harness.end(9, 'model 1')).toEqual(['INFER model 1 batch 1 on GPU 1']);
-  });
-
   it('sessions take turns, with the batches that would saturate a GPU', () => {
     const harness = warm({ options: { maxBatch: 8, epoch: 1000 * MS } });
     harness.arrive(0, [1]);
@@ -80,13 +72,6 @@ describe('nexus: SLOs', () => {
     // 3 + 2 ms do not fit into the 4.5 that are left.
     expect(harness.end(16.5)).toEqual([]);
   });
-
-  it('refuses at once what is shorter than any execution', () => {
-    const harness = warm();
-    expect(harness.arrive(0, [0], 2.9)).toEqual([]);
-    expect(harness.answers).toEqual(['request 0 rejected at 0']);
-    expect(harness.arrive(0, [0], 3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
 });
 
 describe('nexus: plans', () => {
@@ -116,15 +101,6 @@ describe('nexus: plans', () => {
     expect(harness.end(17.9, 'INFER')).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
 
-  it('and at its new place as soon as it is there', () => {
-    const harness = busy();
-    harness.end(9.9);
-    harness.step(10);
-    harness.end(14.9, 'INFER');
-    harness.end(19, 'LOAD');
-    expect(harness.arrive(20, [1])).toContain('INFER model 1 batch 1 on GPU 1');
-  });
-
   it('what is warm stays where it is', () => {
     const harness = busy();
     harness.settle(10, 40);
@@ -148,43 +124,5 @@ describe('nexus: plans', () => {
     full.controller.gpuUp(1, [2, 3]);
     full.arrive(0, [0, 1, 0, 1, 0, 1]);
     expect(full.step(10)).toEqual(['UNLOAD model 2 on GPU 1', 'LOAD model 1 on GPU 1']);
-  });
-
-  it('an epoch ends with the first event after it: no wake-up is booked for it', () => {
-    const harness = warm();
-    harness.arrive(0, [0]);
-    harness.settle(1, 20);
-    expect(harness.answers).toEqual(['request 0 ok at 4']);
-    harness.settle(21, 110);
-    expect(harness.controller.nextWakeNs(110 * MS)).toBe(Number.POSITIVE_INFINITY);
-  });
-});
-
-describe('nexus: whole runs', () => {
-  it.each([
-    { name: 'memory pressure', pages: 40, gpus: 1, oneLane: false },
-    { name: 'more GPUs', pages: 50, gpus: 3, oneLane: false },
-    { name: 'one lane', pages: 70, gpus: 2, oneLane: true },
-  ])('keeps the books right and ends: $name', async ({ pages, gpus, oneLane }) => {
-    const load = {
-      seed: 3,
-      rateRps: 600,
-      durationNs: 300 * MS,
-      models: 15,
-      slosNs: [MS, 10 * MS, 500 * MS],
-    };
-    const result = await run({
-      policy: 'nexus',
-      options: { epoch: 50 * MS },
-      source: new ListSource(poisson(load)),
-      models: resnets(15),
-      gpus,
-      pages,
-      oneLane,
-      defaultSloNs: 100 * MS,
-      seed: 3,
-      checks: true,
-    });
-    expect(result.answers).toHaveLength(result.offered);
   });
 });

@@ -38,21 +38,6 @@ describe('symphony: deferral', () => {
     expect(harness.step(12)).toEqual(['INFER model 0 batch 2 on GPU 0']);
   });
 
-  it('sends at once what joined so late that no more can', () => {
-    const harness = symphony();
-    harness.arrive(0, [0]);
-    expect(harness.arrive(14, [0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
-  });
-
-  it('holds nothing for a model that gets no more requests', () => {
-    const harness = symphony();
-    harness.arrive(0, [0, 0, 0, 1]);
-    harness.controller.retireModel(0);
-    expect(harness.step(1)).toEqual(['INFER model 0 batch 4 on GPU 0']);
-    expect(harness.end(9)).toEqual(['UNLOAD model 0 on GPU 0']);
-    expect(harness.step(15)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-  });
-
   it('holds three until they must start, for a fourth would take no longer', () => {
     const harness = symphony();
     harness.arrive(0, [0, 0, 0]);
@@ -61,26 +46,6 @@ describe('symphony: deferral', () => {
     expect(harness.outstanding[0].count).toBe(3);
     harness.end(20);
     expect(harness.answers.every((answer) => answer.endsWith('ok at 20'))).toBe(true);
-  });
-
-  it('sends a full batch at once, and holds those behind it', () => {
-    const harness = symphony();
-    expect(harness.arrive(0, [0, 0, 0, 0, 0])).toEqual(['INFER model 0 batch 4 on GPU 0']);
-    expect(harness.end(8)).toEqual([]);
-    expect(harness.step(15)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
-  it('goes by the request of a model that has the earliest deadline, whenever it came', () => {
-    const harness = symphony();
-    harness.arrive(0, [0], 50);
-    expect(harness.arrive(1, [0], 10)).toEqual([]);
-    expect(harness.step(3)).toEqual(['INFER model 0 batch 2 on GPU 0']);
-  });
-
-  it('a margin brings everything forward', () => {
-    const harness = symphony({}, 2 * MS);
-    harness.arrive(0, [0]);
-    expect(wakeMs(harness, 0)).toBe(13);
   });
 
   it('what was held beyond its margin is sent as long as its deadline can be met', () => {
@@ -107,14 +72,6 @@ describe('symphony: matching', () => {
     expect(harness.arrive(2, [2, 2, 2, 2], 20)).toEqual([]);
     expect(harness.end(8)).toEqual(['INFER model 2 batch 4 on GPU 0']);
     expect(harness.end(16)).toEqual(['INFER model 1 batch 4 on GPU 0']);
-  });
-
-  it('a GPU that becomes free leaves alone what is not ready', () => {
-    const harness = symphony();
-    harness.arrive(0, [0, 0, 0, 0]);
-    harness.arrive(1, [1]);
-    expect(harness.end(8)).toEqual([]);
-    expect(harness.step(16)).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
 
   it('what waited too long for a GPU goes in the largest batch that its oldest request still allows', () => {
@@ -172,13 +129,6 @@ describe('symphony: matching', () => {
     // Neither two nor the second alone could wait.
     expect(harness.end(8)).toEqual(['INFER model 1 batch 1 on GPU 0']);
     expect(harness.outstanding[0].requests[0]).toBe(4);
-  });
-
-  it('refuses at once what no GPU could serve in time', () => {
-    const harness = symphony();
-    harness.arrive(0, [0], 2.9);
-    expect(harness.answers).toEqual(['request 0 rejected at 0']);
-    expect(harness.arrive(0, [0], 3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 });
 

@@ -7,14 +7,6 @@ function arrive(rates: RecentRates, fromMs: number, toMs: number, everyMs: numbe
 }
 
 describe('RecentRates', () => {
-  it('knows nothing before a period of 50 ms is over', () => {
-    const rates = new RecentRates(1);
-    expect(rates.rps(0, 1000 * MS)).toBeUndefined();
-    rates.arrived(0, 1000 * MS);
-    expect(rates.rps(0, 1049 * MS)).toBeUndefined();
-    expect(rates.rps(0, 1050 * MS)).toBe(20);
-  });
-
   it('is the mean of the whole periods of the last 5 s', () => {
     const rates = new RecentRates(1);
     arrive(rates, 0, 5000, 10);
