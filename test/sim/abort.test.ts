@@ -89,14 +89,6 @@ describe('ABORT in simulation', () => {
     });
   });
 
-  it('costs nothing where that is 0', async () => {
-    const { infers } = await aborted([20], [21], { abortNs: 0 });
-    expect(infers).toEqual([
-      [97, 20, 21],
-      [0, 21, 24],
-    ]);
-  });
-
   it('calls off what waits at once; it comes back and waits for the lane again', async () => {
     expect((await aborted([20, 20.5], [21])).infers).toEqual([
       [97, 21, 21],
@@ -112,23 +104,6 @@ describe('ABORT in simulation', () => {
       expect(infers).toEqual([[0, 20, 23]]);
       expect(answers).toEqual(['ok 23']);
     }
-  });
-
-  it('a second one while the first is under way changes nothing', async () => {
-    expect((await aborted([20], [21, 21, 21.5])).infers).toEqual([
-      [97, 20, 22],
-      [0, 22, 25],
-    ]);
-  });
-
-  it('one at the instant of the end is too late', async () => {
-    expect((await aborted([20], [23])).infers).toEqual([[0, 20, 23]]);
-  });
-
-  it('does no harm where nothing runs', async () => {
-    const { infers, kinds } = await aborted([20], [15]);
-    expect(kinds.filter((kind) => kind === 'ABORT')).toHaveLength(1);
-    expect(infers).toEqual([[0, 20, 23]]);
   });
 
   it('crosses the network like every action, and so does what comes of it', async () => {

@@ -51,25 +51,6 @@ function mean(values: readonly number[]): number {
 }
 
 describe('SimDevice', () => {
-  it('takes exactly as long as the profile says, by batch size', () => {
-    const { made, duration } = device();
-    for (const [batchIndex, expected] of [3e6, 5e6, 8e6].entries()) {
-      made.startExec(infer(batchIndex), 1000);
-      expect(duration()).toBe(expected);
-    }
-    made.startLoad(action(0), 1000);
-    expect(duration()).toBe(8e6);
-  });
-
-  it('takes as long as the profile of its kind of GPU says', () => {
-    const otherKinds = [{ loadNs: 9e6, execNs: [6e6, 7e6, 8e6] }];
-    const { made, duration } = device(NO_NOISE, undefined, 1, { kind: 1, models: [model({ otherKinds })] });
-    made.startExec(infer(1), 1000);
-    expect(duration()).toBe(7e6);
-    made.startLoad(action(0), 1000);
-    expect(duration()).toBe(9e6);
-  });
-
   it('runs slower at a lower clock, and remembers the clock that it began at', () => {
     const { made, duration } = device();
     made.clockFactor = 0.5;
@@ -78,16 +59,6 @@ describe('SimDevice', () => {
     expect([duration(), made.execClock]).toEqual([6e6, 0.5]);
     made.startLoad(action(0), 1000);
     expect(duration()).toBe(8e6);
-  });
-
-  it('copies the bytes of every request of a batch at the configured bandwidth', () => {
-    const { made, duration } = device(NO_NOISE, 1e9);
-    expect(made.copies).toBe(true);
-    made.startInput(infer(1, 2));
-    expect(duration()).toBe(2000);
-    made.startOutput(infer(1, 2));
-    expect(duration()).toBe(1000);
-    expect(device().made.copies).toBe(false);
   });
 
   it('draws noise of the configured deviation around the profile', () => {
@@ -101,32 +72,6 @@ describe('SimDevice', () => {
   it('never takes less than a tenth of the profile, however strong the noise', () => {
     const drawn = samples({ ...NO_NOISE, exec: 3 });
     expect(drawn.reduce((least, value) => Math.min(least, value))).toBeCloseTo(0.1, 9);
-  });
-
-  it('draws exponential durations with the mean of the profile, for INFERs alone', () => {
-    const { made, duration } = device(undefined, undefined, 1, { exponential: true });
-    const drawn = Array.from({ length: 20_000 }, () => {
-      made.startExec(infer(0), 1000);
-      return duration() / 3e6;
-    });
-    expect(Math.abs(mean(drawn) - 1)).toBeLessThan(0.02);
-    // The variance of an exponential distribution is the square of its mean.
-    expect(Math.abs(mean(drawn.map((value) => (value - 1) ** 2)) - 1)).toBeLessThan(0.06);
-    made.startLoad(action(0), 1000);
-    expect(duration()).toBe(8e6);
-  });
-
-  it('makes the configured share of INFERs stragglers', () => {
-    const drawn = samples({ ...NO_NOISE, stragglers: 0.02, stragglerFactor: 10 });
-    const share = drawn.filter((value) => value === 10).length / drawn.length;
-    expect(Math.abs(share - 0.02)).toBeLessThan(0.004);
-    expect(drawn.every((value) => value === 1 || value === 10)).toBe(true);
-  });
-
-  it('draws the same for the same seed, and another for another', () => {
-    const noise = { ...NO_NOISE, exec: 0.1 };
-    expect(samples(noise, 4)).toEqual(samples(noise, 4));
-    expect(samples(noise, 4)).not.toEqual(samples(noise, 5));
   });
 
   it('draws noise of LOADs from a stream of its own', () => {

@@ -106,24 +106,19 @@ export interface RunOptions extends Omit<SimulatorOptions, 'createPolicy' | 'sou
   readonly options?: PolicyOptions;
   readonly source: ArrivalSource;
   readonly cancelled?: NonNullable<RunObserver['cancelled']>;
-  readonly onProgress?: (nowNs: number, arrivals: number) => void;
+  readonly onStart?: (simulator: Simulator) => void;
 }
 
 /** Runs the simulator to its end and keeps all that could be seen. */
-export async function run({
-  policy,
-  options = {},
-  cancelled,
-  onProgress,
-  ...rest
-}: RunOptions): Promise<Run> {
+export async function run({ policy, options = {}, cancelled, onStart, ...rest }: RunOptions): Promise<Run> {
   const { actions, answers, observer } = keepRecords();
   const simulator = new Simulator({
     ...rest,
     createPolicy: typeof policy === 'string' ? createPolicy(policy, options) : policy,
     observer: cancelled === undefined ? observer : { ...observer, cancelled },
   });
-  await simulator.run(onProgress);
+  onStart?.(simulator);
+  await simulator.run();
   return { digest: simulator.controller.digest, offered: simulator.arrivals, actions, answers, simulator };
 }
 

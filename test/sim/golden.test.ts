@@ -2,7 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ACTION_NAMES } from '../../src/core/action.js';
+import type { ArrivalSource } from '../../src/core/arrivals.js';
 import { OUTCOME_NAMES } from '../../src/core/request.js';
+import type { Simulator } from '../../src/sim/index.js';
 import { type Run, run } from './fixtures.js';
 import { GOLDEN_RUNS } from './golden-runs.js';
 
@@ -29,10 +31,23 @@ interface Golden {
 const golden = (existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : {}) as Record<string, Golden>;
 const found: Record<string, Golden> = {};
 
-describe('golden runs decide what they always did', () => {
+describe('golden runs decide what they always did, and obey Little’s law', () => {
   it.each(GOLDEN_RUNS)('%s', async (name, options) => {
-    found[name] = summary(await run(await options()));
+    const { source, ...rest } = await options();
+    const watched = new WatchedSource(source);
+    const ended = await run({
+      ...rest,
+      source: watched.source,
+      onStart: (simulator) => {
+        watched.simulator = simulator;
+      },
+    });
+    found[name] = summary(ended);
     if (!UPDATE) expect(found[name]).toEqual(golden[name]);
+    // L = λW: requests present, summed over time, are the times that requests spend, summed over requests.
+    const spentNs = ended.answers.reduce((sum, { arrivalNs, nowNs }) => sum + (nowNs - arrivalNs), 0);
+    expect(spentNs).toBeGreaterThan(0);
+    expect([watched.presentNs, ended.simulator.controller.requests.size]).toEqual([spentNs, 0]);
   });
 
   it('are all told apart by their digests', () => {
@@ -60,4 +75,32 @@ function summary({ digest, answers, actions }: Run): Golden {
       actions.map(({ kind }) => kind),
     ),
   };
+}
+
+/** The simulator asks a source for its time once an instant is over, and before the next one begins. */
+class WatchedSource {
+  simulator: Simulator | null = null;
+  /** Requests present × time. */
+  presentNs = 0;
+  readonly source: ArrivalSource;
+  private size = 0;
+  private sinceNs = 0;
+
+  constructor(source: ArrivalSource) {
+    this.source = new Proxy(source, {
+      get: (target, key) => {
+        if (key === 'timeNs') this.look();
+        const value = Reflect.get(target, key);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  private look(): void {
+    if (this.simulator === null) return;
+    const { nowNs, controller } = this.simulator;
+    this.presentNs += this.size * (nowNs - this.sinceNs);
+    this.sinceNs = nowNs;
+    this.size = controller.requests.size;
+  }
 }
