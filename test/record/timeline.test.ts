@@ -39,13 +39,6 @@ describe('Timeline', () => {
     expect(timeline.entries()).toMatchObject([{ kind: 'INFER', beginMs: 12, endMs: 14, status: 97 }]);
   });
 
-  it('counts what exceeds its bound', () => {
-    const timeline = new Timeline({ ...SLICE, maxEntries: 2 });
-    for (let i = 0; i < 5; i++) complete(timeline, action({ id: i }));
-    expect(timeline.entries()).toHaveLength(2);
-    expect(timeline.dropped).toBe(3);
-  });
-
   it('stays valid JSON when a window has no end', () => {
     const timeline = new Timeline(SLICE);
     complete(timeline, action({ latestNs: Number.POSITIVE_INFINITY }));

@@ -94,15 +94,6 @@ describe('windows', () => {
     expect(windowsOf(tally)).toEqual(windows);
   });
 
-  it('begin with the end of the warm-up, and count answers to what came before it', () => {
-    const tally = tallyOf({ warmupNs: 2 * S });
-    answer(tally, 0, S, OUTCOME_OK, 500 * MS);
-    answer(tally, 0, 2 * S - 10 * MS, OUTCOME_OK, 20 * MS);
-    answer(tally, 0, 2 * S - 10 * MS, OUTCOME_REJECTED, 20 * MS);
-    const counted = { offeredRps: 0, goodputRps: 1, failedRps: 1, executedP99Ms: 20 };
-    expect(windowsOf(tally)[0]).toMatchObject({ beginSeconds: 2, endSeconds: 3, ...counted });
-  });
-
   it('share the time of an action that runs in several of them', () => {
     const tally = tallyOf();
     complete(tally, action({ sentNs: 0, beginNs: 500 * MS, endNs: 2_250 * MS }));
