@@ -11,26 +11,6 @@ function windowsOf(rows: readonly Row[], models = 1): Windows {
 }
 
 describe('window costs', () => {
-  // At size 2 the first may start in [0, 4], the second in [3, 7], the third in [6, 10]; at size 4 in [0, 2], [3, 5], [6, 8].
-  it('count those that can start together', () => {
-    const windows = windowsOf([
-      [0, 0, 10],
-      [0, 3, 10],
-      [0, 6, 10],
-    ]);
-    expect([...windowCosts(windows, [KINDS])]).toEqual([3, 3, 3]);
-    expect([...fluidCosts(windows, [KINDS])]).toEqual([2, 2, 2]);
-  });
-
-  it('take three in a batch of four where they meet, and then no more than their number', () => {
-    const windows = windowsOf([
-      [0, 0, 12],
-      [0, 1, 12],
-      [0, 4, 12],
-    ]);
-    expect([...windowCosts(windows, [KINDS])]).toEqual([8 / 3, 8 / 3, 8 / 3]);
-  });
-
   it('let neither other models nor requests with tighter SLOs share', () => {
     const windows = windowsOf(
       [

@@ -16,17 +16,6 @@ function randomRows(random: Random, count: number, span: number): Row[] {
 }
 
 describe('the most work', () => {
-  // 0–3 on the first, 3–5 on the second, which then leaves; what is left of the first is done until its end.
-  it('does the earliest deadline first and lets go at deadlines', () => {
-    const windows = windowsOf([
-      [0, 0, 6],
-      [0, 3, 2],
-    ]);
-    expect(mostWork(windows, Float64Array.of(8, 8), 8, 1)).toBe(6);
-    expect(mostWork(windows, Float64Array.of(2, 8), 8, 1)).toBe(4);
-    expect(mostWork(windows, Float64Array.of(8, 8), 8, 2)).toBe(12);
-  });
-
   it('leaves out what costs more than the limit', () => {
     const windows = windowsOf([
       [0, 0, 10],

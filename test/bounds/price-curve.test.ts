@@ -26,15 +26,6 @@ describe('a price curve', () => {
     expect(curve.settle()).toBe(10 + 4 + 15 + 40);
   });
 
-  it('finds the cheapest start of a span', () => {
-    const curve = curveOf([[0, 0, 40]], 10, [5, 1, 4, 2, 0]);
-    curve.settle();
-    // [10, 18] lies in the cheap slice; then from 20 down to what the end allows, 36 – 8.
-    expect([curve.cheapest(0, 20, 8), curve.cheapestNs]).toEqual([8, 10]);
-    expect([curve.cheapest(16, 28, 8), curve.cheapestNs]).toEqual([20, 16]);
-    expect([curve.cheapest(22, 28, 12), curve.cheapestNs]).toEqual([28, 28]);
-  });
-
   it('finds none dearer than any that are tried', () => {
     const seed = 'cheapest';
     const random = stream(seed, 'curves');

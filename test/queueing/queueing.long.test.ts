@@ -17,10 +17,7 @@ const T = 3.883;
 const WIDEST = 0.1;
 
 describe('a station is simulated as queueing theory says', () => {
-  it.each([
-    [0.5, 200],
-    [0.7, 400],
-  ])('M/M/1 with a load of %d', async (load, seconds) => {
+  it.each([[0.7, 400]])('M/M/1 with a load of %d', async (load, seconds) => {
     const runs = await observe({ servers: 1, load, durations: 'exponential', seconds });
     agrees(runs, ({ meanWaitMs }) => meanWaitMs, waitMMk(1, load, SERVICE_MS));
     agrees(runs, ({ waited }) => waited, load);
@@ -29,10 +26,7 @@ describe('a station is simulated as queueing theory says', () => {
     for (const n of [0, 1, 4]) agrees(runs, ({ present }) => present[n]!, (1 - load) * load ** n);
   });
 
-  it.each([
-    [0.5, 100],
-    [0.7, 200],
-  ])('M/D/1 with a load of %d', async (load, seconds) => {
+  it.each([[0.7, 200]])('M/D/1 with a load of %d', async (load, seconds) => {
     const runs = await observe({ servers: 1, load, durations: 'constant', seconds });
     agrees(runs, ({ meanWaitMs }) => meanWaitMs, waitMG1(load, SERVICE_MS, 0));
     agrees(runs, ({ waited }) => waited, load);
@@ -57,27 +51,25 @@ describe('a station is simulated as queueing theory says', () => {
   });
 
   // Departures of M/M/1 are Poisson again (Burke 1956), so each station is M/M/1 on its own.
-  it.each([
-    [2, 0.5, 200],
-    [3, 0.7, 300],
-  ])('%d stations in a row, each M/M/1 with a load of %d', async (stations, load, seconds) => {
-    const means = await observeChain(stations, load, seconds);
-    const expected = stations * (waitMMk(1, load, SERVICE_MS) + SERVICE_MS);
-    agrees(means, (meanMs) => meanMs, expected);
-  });
+  it.each([[3, 0.7, 300]])(
+    '%d stations in a row, each M/M/1 with a load of %d',
+    async (stations, load, seconds) => {
+      const means = await observeChain(stations, load, seconds);
+      const expected = stations * (waitMMk(1, load, SERVICE_MS) + SERVICE_MS);
+      agrees(means, (meanMs) => meanMs, expected);
+    },
+  );
 
-  it.each([
-    [1, 0.5],
-    [5, 4],
-    [10, 8],
-  ])('%d servers without a waiting room lose what Erlang says, with a load of %d', async (servers, load) => {
-    const runs = await observe({ servers, load, durations: 'constant', loses: true, seconds: 50 });
-    agrees(runs, ({ lost }) => lost, erlangB(servers, load));
-  });
+  it.each([[10, 8]])(
+    '%d servers without a waiting room lose what Erlang says, with a load of %d',
+    async (servers, load) => {
+      const runs = await observe({ servers, load, durations: 'constant', loses: true, seconds: 50 });
+      agrees(runs, ({ lost }) => lost, erlangB(servers, load));
+    },
+  );
 
   it.each([
     [16, 4],
-    [4, 3],
     [8, 7],
   ])('batches of up to %d, with a load of %d', async (maxBatch, load) => {
     const runs = await observe({ servers: 1, load, durations: 'constant', maxBatch, seconds: 50 });

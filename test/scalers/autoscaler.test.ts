@@ -115,19 +115,6 @@ describe('what an autoscaler shows its scaler', () => {
     expect(views[0].predictedAttainment).toBe(0.5);
   });
 
-  it('lets no scaler want more or fewer GPUs than there may be', () => {
-    const { autoscaler, counts } = watched();
-    expect(autoscaler.decide(counts, 10 * S).gpus).toEqual([4, 1]);
-  });
-
-  it('leaves out GPUs of kinds that are not scaled', () => {
-    const { autoscaler, views, ran, counts } = watched({ kinds: 1 });
-    ran({ gpu: 1, batchIndex: 0, beginNs: 0, endNs: 2 * S });
-    ran({ gpu: 0, batchIndex: 0, beginNs: 0, endNs: 1 * S });
-    autoscaler.decide(counts, 10 * S);
-    expect(views[0].kinds[0].execUtilization).toBe(0.05);
-  });
-
   it('finds its kinds in a cluster that has them in another order', () => {
     const { autoscaler, views, ran, counts } = watched({ of: [1, 0] });
     ran({ gpu: 1, batchIndex: 0, beginNs: 0, endNs: 4 * S });

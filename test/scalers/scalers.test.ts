@@ -7,7 +7,7 @@ import { Highest } from '../../src/scalers/highest.js';
 import { cheapestFleet } from '../../src/scalers/mix.js';
 import { predictiveEntry } from '../../src/scalers/predictive.js';
 import { reactiveEntry } from '../../src/scalers/reactive.js';
-import { requestNs, workOf } from '../../src/scalers/work.js';
+import { requestNs } from '../../src/scalers/work.js';
 
 const S = 1e9;
 const MS = 1e6;
@@ -65,20 +65,6 @@ describe('the reactive scaler', () => {
     expect(wanted(scaler, { kind: { execUtilization: 0.9, starting: 2 } })).toEqual([6]);
   });
 
-  it('calls off none that start while fewer would do for a moment', () => {
-    const scaler = reactiveEntry.create(NO_CONTEXT, options);
-    expect(wanted(scaler, { kind: { execUtilization: 0.9 } })).toEqual([6]);
-    const starting = { execUtilization: 0.72, starting: 2 };
-    expect(wanted(scaler, { nowNs: 10 * S, kind: starting })).toEqual([6]);
-  });
-
-  it('goes by the queue where that asks for more, and says so', () => {
-    const scaler = reactiveEntry.create(NO_CONTEXT, { ...options, queue: 5 });
-    const { gpus, reason } = scaler.decide(view({ queued: new Float64Array([40]) }));
-    expect(gpus).toEqual([8]);
-    expect(reason).toBe('10 requests wait per GPU (target 5) on 4.00 GPUs: 8.00 GPUs needed');
-  });
-
   it('stops GPUs only when fewer were enough throughout the stabilization', () => {
     const scaler = reactiveEntry.create(NO_CONTEXT, options);
     const at = (seconds: number, execUtilization: number) =>
@@ -95,10 +81,6 @@ describe('work', () => {
     expect(requestNs(MODEL, 0.1, 100 * MS)).toBe(10 * MS);
     expect(requestNs(MODEL, 1e6, 1), 'where nothing fits').toBe(10 * MS);
   });
-
-  it('is in GPUs: seconds of EXEC per second', () => {
-    expect(workOf({ models: [MODEL], counts: [1000], withinNs: S, sloNsOf: () => 100 * MS })).toBeCloseTo(7);
-  });
 });
 
 describe('a forecast', () => {
@@ -110,14 +92,6 @@ describe('a forecast', () => {
     expect(forecast.quantile(0.97)).toBeCloseTo(3, 1);
   });
 
-  it('is for one step ahead of all, not for those before it', () => {
-    const forecast = new Forecast(3);
-    // What follows a 5 in three steps is a 1.
-    for (let i = 0; i < 300; i++) forecast.add(i % 4 === 0 ? 5 : 1);
-    forecast.add(5);
-    expect(forecast.quantile(0.5)).toBeLessThan(5.5);
-  });
-
   it('follows a jump at once, and noise slowly', () => {
     const forecast = new Forecast(1);
     for (let i = 0; i < 300; i++) forecast.add(i % 2 === 0 ? 9.9 : 10.1);
@@ -127,13 +101,6 @@ describe('a forecast', () => {
     expect(forecast.quantile(0)).toBe(15);
     forecast.add(4);
     expect(forecast.quantile(0)).toBe(4);
-  });
-
-  it('assumes half as much again while it knows nothing', () => {
-    const forecast = new Forecast(3);
-    expect(forecast.quantile(0.9)).toBe(0);
-    forecast.add(4);
-    expect(forecast.quantile(0.9)).toBe(6);
   });
 });
 
@@ -296,13 +263,6 @@ describe('the predictive scaler', () => {
     expect(steady(scaler, 15_000, 1, 40, { on: 9 })).toBeGreaterThanOrEqual(12);
     expect(steady(scaler, 2000, 3, 41, { on: 13 }), 'while the rise is still in the window').toBe(13);
     expect(steady(scaler, 2000, 20, 44, { on: 13 })).toBeLessThan(6);
-  });
-
-  it('wants another GPU while WEIGHTS lanes are busy, and says so', () => {
-    const scaler = predictiveEntry.create(NO_CONTEXT, { attainment: 0.99 });
-    const { gpus, reason } = scaler.decide(view({ kind: { weightsUtilization: 0.7 } }));
-    expect(gpus).toEqual([5]);
-    expect(reason).toContain('WEIGHTS 70 % busy');
   });
 
   it('wants another GPU when requests fail, more are predicted to, and no more may', () => {

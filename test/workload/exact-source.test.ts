@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openWorkload, type WorkloadSpec } from '../../src/workload/index.js';
-import { collect, failure, modelNames, scratch, sharedTrace } from './support.js';
+import { collect, modelNames, scratch, sharedTrace } from './support.js';
 
 const { file } = scratch();
 
@@ -31,12 +31,6 @@ describe('azure-2021: rows with end and duration', () => {
     ]);
   });
 
-  test('a function is an app and a func', async () => {
-    const twins = file('twins.csv', 'app,func,end_timestamp,duration\na,f,1,0\nb,f,2,0\n');
-    const arrivals = await collect((await open({ ...spec, path: twins })).source);
-    expect(arrivals.map(({ user }) => user)).toEqual([0, 1]);
-  });
-
   test('speed divides the times, start shifts, duration cuts', async () => {
     const { source, durationNs } = await open({ ...spec, speed: 2, startNs: 10, durationNs: 400_000_000 });
     expect((await collect(source)).map(({ timeNs }) => timeNs)).toEqual([10, 125_000_010, 375_000_010]);
@@ -45,26 +39,6 @@ describe('azure-2021: rows with end and duration', () => {
 
   test('lasts to one mean gap after the last row', async () => {
     expect((await open(spec)).durationNs).toBe(Math.ceil((2_750_000_001 / 3) * 4));
-  });
-
-  test.each([
-    ['a,f,x,1', /bad\.csv:2: end_timestamp: "x" is not a time/],
-    ['a,f,1,-1', /bad\.csv:2: duration: "-1" is not a time/],
-    ['a,f,1,', /bad\.csv:2: duration: "" is not a time/],
-  ])('%s', async (row, message) => {
-    const bad = file('bad.csv', `app,func,end_timestamp,duration\n${row}\n`);
-    const error = await failure(() => open({ ...spec, path: bad }));
-    expect(error.code).toBe('E_TRACE_VALUE');
-    expect(error.message).toMatch(message);
-  });
-
-  test('the public sample', async ({ skip }) => {
-    const { path: real, present } = sharedTrace('azure2021_first999_invocations.csv');
-    skip(!present, `${real} is not there`);
-    const arrivals = await collect((await open({ ...spec, path: real })).source);
-    expect(arrivals).toHaveLength(998);
-    expect(arrivals[0].timeNs).toBe(0);
-    expect(arrivals.every(({ timeNs }, i) => i === 0 || timeNs >= arrivals[i - 1].timeNs)).toBe(true);
   });
 });
 
@@ -78,13 +52,6 @@ describe('azure-llm: exact timestamps', () => {
   test('are offsets from the first row, exact to the last decimal, over midnight too', async () => {
     const arrivals = await collect((await open(spec)).source);
     expect(arrivals.map(({ timeNs }) => timeNs)).toEqual([0, 20_040_100, 1_520_040_000]);
-  });
-
-  test('a timestamp that is none', async () => {
-    const bad = file('bad-llm.csv', 'TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,2\n');
-    const error = await failure(() => open({ ...spec, path: bad }));
-    expect(error.code).toBe('E_TRACE_VALUE');
-    expect(error.message).toMatch(/bad-llm\.csv:2: TIMESTAMP: "yesterday" is not a time/);
   });
 
   test.for([

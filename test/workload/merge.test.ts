@@ -91,8 +91,4 @@ describe('several sections as one stream', () => {
     merged.answered?.(2, 100_000);
     expect([merged.timeNs, merged.section, merged.user]).toEqual([110_000, 2, 2]);
   });
-
-  test('no source is notified of answers that none waits for', () => {
-    expect(mergeSources([new ListSource([1])]).answered).toBeUndefined();
-  });
 });

@@ -32,16 +32,6 @@ describe('writing counts', () => {
     await writeAzure2019(path, counts, 1);
     expect(await readAzure2019(DISK_FILES, path)).toEqual(counts);
   });
-
-  test('in the official layout', async () => {
-    const path = join(folder, 'official.csv');
-    const shape = { functions: 3, minutes: 2, rateRps: 1 };
-    await writeAzure2019(path, generateAzureLike(shape, stream(1, 'trace')), 1);
-    const [header, ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n');
-    expect(header).toBe('HashOwner,HashApp,HashFunction,Trigger,1,2');
-    expect(rows).toHaveLength(3);
-    for (const row of rows) expect(row).toMatch(/^([0-9a-f]{64},){3}[a-z]+,\d+,\d+$/);
-  });
 });
 
 async function lengthsOf(source: StreamedSource): Promise<number[]> {
@@ -112,14 +102,6 @@ describe('writing arrivals', () => {
       expect(error.code).toBe('E_TRACE_VALUE');
       expect(readdirSync(folder).filter((name) => name.startsWith('out.csv'))).toEqual([]);
     }
-  });
-
-  test('a place that cannot be written to', async () => {
-    const { source } = await openWorkload(poisson, context);
-    const inTheWay = file('plain-file', '');
-    const error = await failure(() => writeArrivals(join(inTheWay, 'x.csv'), source));
-    expect(error.code).toBe('E_FILE_WRITE');
-    expect(error.message).toMatch(/plain-file\/x\.csv: cannot be written/);
   });
 });
 

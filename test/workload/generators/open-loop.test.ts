@@ -52,16 +52,6 @@ describe('what all open-loop generators share', () => {
     expect(shifted[0].sloNs).toBe(7);
     expect((await play(poisson))[0].sloNs).toBe(100);
   });
-
-  test('the nominal duration is the end of the section in the time of the run', async () => {
-    const context = { models: modelNames(1), sloNs: 1, seed: 1 };
-    expect((await openWorkload({ ...poisson, startNs: 3 }, context)).durationNs).toBe(SECONDS * NS_PER_S + 3);
-  });
-
-  test('only the models that it addresses', async () => {
-    const some = await play({ ...poisson, models: ['model1', 'model3'] });
-    expect(new Set(some.map(({ model }) => model))).toEqual(new Set([1, 3]));
-  });
 });
 
 test('poisson: the mean rate, and gaps as uneven as an exponential', async () => {
