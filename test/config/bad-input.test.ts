@@ -22,49 +22,35 @@ all | x: [1, 2\ny: 3\n | E_CONFIG_SYNTAX | exp.yaml:2: a [ above is not closed: 
 all | models: { kind: fit, name: m, parameters: 25.6M }\nworkload:\n  - &x { kind: poisson, name: a, rate: 1/s, duration: 1s }\n  - { <<: *x, name: b }\n | E_CONFIG_SYNTAX | exp.yaml:4: merge keys (<<) are not supported: write out the keys that it would add
 all | - a\n | E_CONFIG_SYNTAX | exp.yaml:1: must be a section of "key: value" lines
 5 | sloo: 100ms | E_CONFIG_KEY | exp.yaml:5: sloo: unknown key "sloo": did you mean "slo"?
-2 | cluster: { gpu: 1 } | E_CONFIG_KEY | exp.yaml:2: cluster.gpu: unknown key "gpu": did you mean "gpus"?
-6 | policy: { kind: clockwork, schedule_ahead: 1ms } | E_CONFIG_KEY | exp.yaml:6: policy.schedule_ahead: unknown key "schedule_ahead": did you mean "scheduleAhead"?
 6 | policy: { kind: clockwork, colour: 1 } | E_CONFIG_KEY | exp.yaml:6: policy.colour: unknown key "colour": known: kind, scheduleAhead, latestDelta, maxBatch, maxExec
-2 | cluster:\n  gpus: 1\n  page: 3 | E_CONFIG_KEY | exp.yaml:4: cluster.page: unknown key "page": did you mean "pages"?
 5 | slo: 100 | E_CONFIG_UNIT | /exp\.yaml:5: slo: 100 has no unit: .*\(units: ns, us, ms, s, m, h\)/
 5 | slo: 100msec | E_CONFIG_UNIT | /exp\.yaml:5: slo: 100msec has the unknown unit msec: /
 5 | slo: 0 | E_CONFIG_VALUE | exp.yaml:5: slo: must be longer than 0, found 0
-5 | slo: -5ms | E_CONFIG_VALUE | exp.yaml:5: slo: must not be negative, found -5ms
 5 | slo: | E_CONFIG_VALUE | exp.yaml:5: slo: has no value
 2 | cluster: { gpus: 0 } | E_CONFIG_VALUE | exp.yaml:2: cluster.gpus: must be at least 1, found 0
 2 | cluster: { gpus: 1.5 } | E_CONFIG_VALUE | exp.yaml:2: cluster.gpus: must be a whole number or a list of kinds such as { kind: v100, count: 4 }, found 1.5
-2 | cluster: { gpus: two } | E_CONFIG_VALUE | exp.yaml:2: cluster.gpus: must be a number or a list of kinds such as { kind: v100, count: 4 }, found two
 2 | cluster: 6 | E_CONFIG_VALUE | exp.yaml:2: cluster: must be a section of keys, found 6
 2 | cluster: { pages: 9, memory: 1GiB } | E_CONFIG_VALUE | exp.yaml:2: cluster.memory: give pages or memory, not both
 2 | cluster: { gpus: 2, workers: 3 } | E_CONFIG_VALUE | exp.yaml:2: cluster.workers: must be at most gpus (2)
-2 | cluster: { memory: 1MiB } | E_CONFIG_VALUE | /cluster\.memory: must hold at least one page/
 2 | cluster: { gpuClock: [{ at: 1s, gpu: 1, factor: 0.5 }] } | E_CONFIG_VALUE | exp.yaml:2: cluster.gpuClock.0.gpu: must be below gpus (1)
 2 | cluster: { noise: { stragglers: 150% } } | E_CONFIG_VALUE | /noise\.stragglers: must be at most 100%, found 150%/
 6 | policy: { kind: escapement, fairness: 5 } | E_CONFIG_VALUE | /exp\.yaml:6: policy\.fairness: must be at most 1, found 5/
 6 | policy: { kind: fifo, scheduleAhead: 1ms } | E_CONFIG_KEY | /exp\.yaml:6: policy\.scheduleAhead: fifo has no scheduleAhead, a key of clockwork and escapement: remove it or choose policy.kind=clockwork; to keep it in the file for other kinds, choose this one with --set policy.kind=fifo/
 6 | policy: { kind: clockwrk } | E_CONFIG_VALUE | /exp\.yaml:6: policy\.kind: must be one of .*, clockwork, .*; found clockwrk, did you mean "clockwork"\?/
 4 | workload: { kind: poisson, rate: 1e18/s, duration: 20s } | E_CONFIG_VALUE | exp.yaml:4: workload.rate: must be at most 10M/s, found 1e18/s
-4 | workload: { kind: gamma, rate: 1/s, cv: 1e9, duration: 20s } | E_CONFIG_VALUE | exp.yaml:4: workload.cv: must be at most 1000, found 1000000000
-4 | workload: { kind: closed-loop, clients: 1e12, duration: 20s } | E_CONFIG_VALUE | exp.yaml:4: workload.clients: must be at most 1000000, found 1000000000000
-2 | cluster: { gpus: 1e9, pages: 1376 } | E_CONFIG_VALUE | exp.yaml:2: cluster.gpus: must be at most 10000, found 1000000000
-6 | policy: { kind: clockwork, maxBatch: 0 } | E_CONFIG_VALUE | /policy\.maxBatch: must be at least 1, found 0/
-4 | workload: { kind: poisson, rate: -1/s, duration: 1s } | E_CONFIG_VALUE | /exp\.yaml:4: workload\.rate: must not be negative/
 4 | workload: { kind: poisson, rate: 0/s, duration: 1s } | E_CONFIG_VALUE | exp.yaml:4: workload.rate: must be above 0, found 0/s
 4 | workload: { kind: poisson, rate: 600, duration: 1s } | E_CONFIG_UNIT | /exp\.yaml:4: workload\.rate: 600 has no unit/
 4 | workload: { kind: poisson, rate: 1/s } | E_CONFIG_VALUE | exp.yaml:4: workload.duration: is missing, and has no default
-4 | workload: { kind: poison } | E_CONFIG_VALUE | /exp\.yaml:4: workload\.kind: must be one of arrivals, .*; found poison, did you mean "poisson"\?/
 4 | workload: { kind: azure-2019, path: arrivals.csv, minutes: 660:600 } | E_CONFIG_VALUE | exp.yaml:4: workload.minutes: must be a slice from:to such as 600:660, found 660:600
 4 | workload:\n  - { kind: fixed, rate: 1/s, duration: 1s }\n  - { kind: fixed, rate: 0, duration: 1s } | E_CONFIG_VALUE | exp.yaml:6: workload.1.rate: must be above 0, found 0
 4 |  | E_CONFIG_VALUE | exp.yaml: workload: is missing, and has no default
 4 | workload: [] | E_CONFIG_VALUE | exp.yaml:4: workload: is an empty list: write at least one item
 4 | workload: { kind: poisson, rate: 1/s, duration: 1s, models: [0, vgg*] } | E_UNKNOWN_MODEL | exp.yaml:4: workload.models: "vgg*" matches no model of this run; there are 0, 1
 4 | workload: { kind: azure-2019, path: gone.csv } | E_FILE_MISSING | /exp\.yaml:4: workload\.path: \S+gone\.csv: no such file/
-3 | models: { kind: csv, path: gone.csv } | E_FILE_MISSING | /exp\.yaml:3: models\.path: \S+gone\.csv: no such file/
 3 | models: [{ kind: zoo }, { kind: profile, path: gone.json }] | E_FILE_MISSING | /exp\.yaml:3: models\.1\.path: \S+gone\.json: no such file/
 2 | cluster: { pages: 6 } | E_MODEL_TOO_LARGE | exp.yaml:3: models: model 0 needs 7 pages of 16MiB and the weights cache of a GPU has 6: raise cluster.pages or cluster.memory
 3 | models: [{ kind: csv, path: models.csv }, { kind: csv, path: models.csv }] | E_CONFIG_VALUE | exp.yaml:3: models.1: two models are named 0: give one section another name
 3 | models: { kind: zoo, varieties: 62 } | E_CONFIG_VALUE | exp.yaml:3: models.varieties: must be at most 61, found 62
-3 | models: { kind: fit, parameters: 1M, copies: 0 } | E_CONFIG_VALUE | /models\.copies: must be at least 1, found 0/
 + | output: { timeline: [2s, 1s] } | E_CONFIG_VALUE | /exp\.yaml:7: output\.timeline: must end after it begins/
 4 | workload: { kind: on-off, onRate: 100/s, on: 1ns, off: 1ns, duration: 10s } | E_CONFIG_VALUE | exp.yaml:4: workload.on: too short: more than 10 million bursts and pauses
 + | checks: maybe | E_CONFIG_VALUE | exp.yaml:7: checks: must be true or false, found maybe
@@ -99,12 +85,9 @@ slo=fast | E_CONFIG_VALUE | --set slo=fast: must be a duration such as 10ms, fou
 slo=10 | E_CONFIG_UNIT | /^--set slo=10: 10 has no unit/
 slo= | E_CONFIG_VALUE | --set slo=: has no value
 polcy.maxBatch=1 | E_CONFIG_KEY | --set polcy.maxBatch=1: unknown key "polcy": did you mean "policy"?
-policy.scheduleAhed=1ms | E_CONFIG_KEY | --set policy.scheduleAhed=1ms: unknown key "scheduleAhed": did you mean "scheduleAhead"?
-policy.maxbatch=1 | E_CONFIG_KEY | --set policy.maxbatch=1: unknown key "maxbatch": did you mean "maxBatch"?
 cluster={gpus: 0} | E_CONFIG_VALUE | --set cluster={gpus: 0}: cluster.gpus: must be at least 1, found 0
 cluster={gpus: 0 | E_CONFIG_SYNTAX | /^--set cluster=\{gpus: 0: the value is not valid YAML: Flow map/
 slo.x=1 | E_CONFIG_KEY | --set slo.x=1: slo is a plain value and has no keys
-workload.0.rate=0 | E_CONFIG_VALUE | --set workload.0.rate=0: must be above 0, found 0
 cluster={pages: 5, memory: 1GiB} | E_CONFIG_VALUE | /give pages or memory, not both$/
 models.copies=1000000 | E_CONFIG_KEY | /copies/
 models.path=gone.csv | E_FILE_MISSING | /^--set models\.path=gone\.csv: \/\S+gone\.csv: no such file; a relative path begins at the folder of the experiment file$/

@@ -66,15 +66,6 @@ describe('a policy of a plugin', () => {
     expect(calls).toEqual([own, 3, 4]);
   });
 
-  it.each(['takesBack', 'wakesWhenDue'] as const)('says %s where it does', (fact) => {
-    expect(guarded(() => policy({ [fact]: true }), NAME)[fact]).toBe(true);
-    expect(guarded(() => policy(), NAME)[fact]).toBe(false);
-  });
-
-  it.each(OPTIONAL)('lacks %s if it has none', (method) => {
-    expect(guarded(() => policy(), NAME)[method]).toBeUndefined();
-  });
-
   it.each(OPTIONAL)('is named when %s fails', (method) => {
     const fails = guarded(() => policy({ [method]: () => wrong() }), NAME);
     expect(() => fails[method]?.(0, 0)).toThrow(`${method} of policy mine failed: Error: wrong`);

@@ -17,25 +17,11 @@ const model = (...execMs: number[]): ModelSpec => ({
 const gpus = (count: number) => [{ gpus: count, pages: 1 }];
 const CASE = { kinds: gpus(1), sloNs: 100e6, maxBatch: 8, mix: [1] };
 
-test('all GPUs are busy with full batches of the cheapest size', () => {
-  const models = [model(4, 6, 8)];
-  // A batch of 4 in 8 ms: 2 ms of a GPU for each request.
-  expect(fluidCapacityRps({ ...CASE, models })).toBe(500);
-  expect(fluidCapacityRps({ ...CASE, models, kinds: gpus(3) })).toBe(1500);
-});
-
 test('only batches that end within the SLO count, and none above the largest', () => {
   const models = [model(4, 6, 8, 12, 16)];
   expect(fluidCapacityRps({ ...CASE, models })).toBeCloseTo(8 / 0.012, 9);
   expect(fluidCapacityRps({ ...CASE, models, maxBatch: 16 })).toBe(1000);
   expect(fluidCapacityRps({ ...CASE, models, sloNs: 6e6 })).toBeCloseTo(2 / 0.006, 9);
-});
-
-test('requests cost what their models do, in proportion to how many are theirs', () => {
-  // Three of four requests cost 1 ms, one costs 5 ms: 2 ms in the mean.
-  const models = [model(1), model(5)];
-  expect(fluidCapacityRps({ ...CASE, models, mix: [30, 10] })).toBe(500);
-  expect(fluidCapacityRps({ ...CASE, models, mix: [1, 0] })).toBe(1000);
 });
 
 test('of several kinds of GPUs each gets the models that it is comparatively best at', () => {
@@ -83,19 +69,5 @@ it.each([
   await expect(parseExperiment(experiment, 'x.yaml')).rejects.toMatchObject({
     ...{ code: 'E_CONFIG_VALUE', what },
     place: { file: 'x.yaml', line: 2, key: expect.stringContaining('length') },
-  });
-});
-
-it('takes the longest of the profile', async () => {
-  await expect(
-    parseExperiment(text(BERT, '{ kind: constant, value: 512 }'), 'x.yaml'),
-  ).resolves.toBeDefined();
-});
-
-it('says that a speed of 0 is too low', async () => {
-  const gpus = 'cluster: { gpus: [{ kind: a }, { kind: b, speed: 0 }] }\n';
-  const rest = 'models: { kind: zoo, varieties: 2 }\nworkload: { kind: poisson, rate: 5/s, duration: 1s }\n';
-  await expect(parseExperiment(gpus + rest, 'x.yaml')).rejects.toMatchObject({
-    what: 'must be above 0, found 0',
   });
 });

@@ -76,14 +76,6 @@ describe('cluster.gpus as a list of kinds', () => {
     const plain = await loadMixed({}, ['cluster.gpus=3']);
     expect([plain.cluster.gpus, plain.cluster.kinds[0].name]).toEqual([3, null]);
   });
-
-  it('makes load a share of what all kinds can do', async () => {
-    const gpus = '\n  gpus: [{ kind: a, count: 1 }, { kind: b, count: 2, speed: 0.5 }]';
-    const text = mixed({ gpus }).replace('rate: 600/s', 'load: 50%');
-    const [workload] = (await load(text)).workloads;
-    // In batches of 4 one GPU does 4 in 5.88 ms, and the two others as many.
-    expect(workload).toMatchObject({ rateRps: expect.closeTo((0.5 * 2 * 4000) / 5.88, 6) });
-  });
 });
 
 describe('models on several kinds', () => {
@@ -138,11 +130,6 @@ describe('models on several kinds', () => {
     expect((await rejection(loadMixed({ gpus, models: none }))).message).toMatch(
       /models\.0\.gpus: there is no GPU of these kinds: name one more, or all$/,
     );
-  });
-
-  it('may fit into the memory of some only', async () => {
-    const gpus = '\n  gpus: [{ kind: a, pages: 6 }, { kind: b, pages: 7, speed: 1 }]';
-    expect((await loadMixed({ gpus })).models[0].pages).toBe(7);
   });
 });
 

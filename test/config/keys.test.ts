@@ -27,14 +27,6 @@ describe('JSON Schemas', () => {
     expect(undescribed(experimentJsonSchema(), '')).toEqual([]);
     expect(undescribed(profileJsonSchema(), '')).toEqual([]);
   });
-
-  it('allow one section or a list', () => {
-    const { workload } = (experimentJsonSchema() as JsonSchema).properties!;
-    expect(workload!.anyOf!.map(({ type, $ref }) => type ?? $ref)).toEqual([
-      '#/$defs/workloadSection',
-      'array',
-    ]);
-  });
 });
 
 function undescribed(schema: JsonSchema, path: string): string[] {
@@ -68,10 +60,6 @@ describe('defaultText', () => {
     ['workload.popularity.kind', 'uniform'],
     ['output.timeline', 'worst'],
   ])('%s is %s', (key, text) => expect(defaultText(tree, key)).toBe(text));
-
-  it('finds the default of a section that the file leaves out', () => {
-    expect(defaultText({}, 'policy.scheduleAhead')).toBe('auto');
-  });
 
   it('knows none for what is derived, required or does not exist', () => {
     expect(defaultText(tree, 'policy.latestDelta')).toBeUndefined();
@@ -115,11 +103,4 @@ describe('describeKeys', () => {
       required: true,
     });
   });
-});
-
-it('keys of the items of a list are described as well', () => {
-  const keys = describeKeys().map(({ key }) => key);
-  expect(keys).toEqual(
-    expect.arrayContaining(['tenants.list', 'tenants.list.share', 'classes', 'classes.priority']),
-  );
 });

@@ -1,11 +1,9 @@
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadExperiment, parseExperiment } from '../../src/config/load.js';
+import { loadExperiment } from '../../src/config/load.js';
 import { rowsOf } from '../rows.js';
 import { BASE, folder, load } from './experiment-files.js';
-
-const ORACLE = resolve(import.meta.dirname, '../../../shared/oracle/workloads');
 
 describe('loadExperiment', () => {
   it('reads a file into canonical units, with the defaults of the schema', async () => {
@@ -34,34 +32,6 @@ describe('loadExperiment', () => {
     expect(experiment.models.map(({ name }) => name)).toEqual(['0', '1']);
   });
 
-  it.skipIf(!existsSync(ORACLE))('reads the reference case as it is written', async () => {
-    const folderOfCase = folder();
-    for (const name of ['models_resnet50_v2_x15.csv', 'a_poisson_600.csv.gz'])
-      copyFileSync(join(ORACLE, name), join(folderOfCase, name));
-    const file = join(folderOfCase, 'case.yaml');
-    writeFileSync(
-      file,
-      `seed: 1
-cluster: { gpus: 1, pages: 1376 }
-models: { kind: csv, path: models_resnet50_v2_x15.csv }
-workload: { kind: arrivals, path: a_poisson_600.csv.gz, duration: 20s }
-slo: 100ms
-policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
-`,
-    );
-    const experiment = await loadExperiment(file);
-    expect(experiment.models).toHaveLength(15);
-    expect(experiment.models[14]).toEqual({
-      ...{ name: '14', weightsBytes: 102_160_300, pages: 7, loadNs: 8_310_000 },
-      ...{ batchSizes: [1, 2, 4, 8, 16], inputBytes: 602_112, outputBytes: 4000 },
-      execNs: [2_730_000, 4_050_000, 5_880_000, 9_930_000, 17_330_000],
-    });
-    const path = join(folderOfCase, 'a_poisson_600.csv.gz');
-    expect(experiment.workloads).toEqual([
-      { kind: 'arrivals', path, durationNs: 20e9, speed: 1, overrideSlo: true },
-    ]);
-  });
-
   it('lets the column of an arrivals file stand unless the file sets an SLO', async () => {
     const arrivals = BASE.replace(
       'kind: poisson, rate: 600/s, duration: 20s',
@@ -83,11 +53,6 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     mkdirSync(join(path, 'inner'));
     writeFileSync(join(path, 'inner', 'exp.yaml'), BASE.replace('models.csv', '../models.csv'));
     expect((await loadExperiment(join(path, 'inner', 'exp.yaml'))).models).toHaveLength(2);
-  });
-
-  it('reads a text that is in no file yet', async () => {
-    const experiment = await parseExperiment(BASE, join(folder(), 'new.yaml'));
-    expect(experiment.name).toBe('new');
   });
 
   it('reads every key of the cluster', async () => {
@@ -186,15 +151,6 @@ describe('workload sections', () => {
     });
     const { workloads } = await loadExperiment(join(path, 'exp.yaml'));
     expect(workloads).toEqual(['path' in spec ? { ...spec, path: join(path, 'trace.csv') } : spec]);
-  });
-
-  it('may be a list', async () => {
-    const list = `workload:
-  - { kind: poisson, rate: 100/s, duration: 10s }
-  - { kind: fixed, rate: 10/s, duration: 10s }
-`;
-    const experiment = await load(BASE.replace(/^workload:.*\n/m, list), ['workload.1.rate=20/s']);
-    expect(experiment.workloads).toMatchObject([{ rateRps: 100 }, { rateRps: 20 }]);
   });
 });
 

@@ -24,11 +24,6 @@ describe('models', () => {
     });
   });
 
-  it('a single copy has the plain name', async () => {
-    const { models } = await withModels(`{ kind: profile, path: ${RESNET50}, name: vision }`);
-    expect(models.map(({ name }) => name)).toEqual(['vision']);
-  });
-
   it('sections follow one another', async () => {
     const { models } = await withModels(
       '[{ kind: fit, parameters: 25.6M, copies: 2 }, { kind: csv, path: models.csv }]',
@@ -43,11 +38,6 @@ describe('models', () => {
     // Copy 0 of every variety comes first: popular functions drive different varieties.
     expect(models[0]!.name).toBe('resnet50-0');
     expect(models[61]!.name).toBe('resnet50-1');
-  });
-
-  it('a smaller page needs more of them', async () => {
-    const { models } = await load(BASE, ['cluster.pageSize=8MiB']);
-    expect(models[0]!.pages).toBe(13);
   });
 });
 
@@ -70,10 +60,6 @@ describe('the fit', () => {
     const model = fitModel({ name: 'm', parameters: 25.6e6 }, PAGE);
     expect(model).toMatchObject({ weightsBytes: 102_400_000, pages: 7, loadNs: 8_393_443 });
     expect(checkModel(model)).toBe(model);
-  });
-
-  it('works for a model of a single parameter', () => {
-    expect(() => checkModel(fitModel({ name: 'm', parameters: 1 }, PAGE))).not.toThrow();
   });
 });
 

@@ -7,7 +7,6 @@ import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { onnxFile, profileFileName, settingFlags } from '../../src/config/onnx-model.js';
 import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../src/live/device.js';
-import { simulate } from '../../src/run/simulated.js';
 import { rejection } from './failure.js';
 
 const PROFILE = {
@@ -81,14 +80,6 @@ describe('a model of kind onnx', () => {
     }
   });
 
-  it('goes with models that have no file, each with its own', async () => {
-    const { models, modelFiles } = await load(
-      '[{ kind: onnx, path: resnet18, name: vision, copies: 2 }, { kind: fit, parameters: 1M }]',
-    );
-    expect(models.map(({ name }) => name)).toEqual(['vision-0', 'vision-1', 'fit-1M']);
-    expect(modelFiles.map((file) => file !== null)).toEqual([true, true, false]);
-  });
-
   it('takes the profile of the device that it would run on, or the one that is named', async () => {
     const named = join(dir, 'slow.json');
     writeFileSync(named, JSON.stringify({ ...PROFILE, loadMs: 2.5 }));
@@ -101,25 +92,6 @@ describe('a model of kind onnx', () => {
       JSON.stringify({ ...PROFILE, loadMs: 1 }),
     );
     expect(await at('', ['live.device=webgpu'])).toBe(1e6);
-  });
-
-  it('uses some of the batch sizes if configured so', async () => {
-    const { models } = await load('{ kind: onnx, path: resnet18, batchSizes: [4, 1] }');
-    expect(models[0]).toMatchObject({ batchSizes: [1, 4], execNs: [20e6, 70e6] });
-  });
-
-  it('runs on the CPU in live mode unless configured otherwise', async () => {
-    const models = '{ kind: onnx, path: resnet18 }';
-    expect((await load(models)).live).toEqual({ device: 'cpu', timeScale: 1 });
-    expect((await load(models, ['live.device=simulated', 'live.timeScale=0.1'])).live).toEqual({
-      device: 'simulated',
-      timeScale: 0.1,
-    });
-  });
-
-  it('is simulated by its profile, without its file', async () => {
-    const { summary } = await simulate(await load('{ kind: onnx, path: resnet18 }'));
-    expect(summary.requests.ok).toBe(summary.requests.offered);
   });
 
   it.each([
@@ -155,15 +127,6 @@ describe('a model of kind onnx', () => {
 });
 
 describe('noise of the distribution that was measured', () => {
-  const models = '{ kind: onnx, path: resnet18, batchSizes: [1] }';
-
-  it('reaches the simulation', async () => {
-    const p99 = async (...overrides: string[]) =>
-      (await simulate(await load(models, ['workload.rate=1/s', ...overrides]))).summary.executedLatencyMs.max;
-    expect(await p99('workload.duration=200s')).toBeLessThan(30);
-    expect(await p99('workload.duration=200s', 'cluster.noise.distribution=profile')).toBeGreaterThan(22);
-  });
-
   it('needs a model that was measured so', async () => {
     const error = await rejection(
       load('{ kind: fit, parameters: 1M }', ['cluster.noise.distribution=profile']),

@@ -36,13 +36,6 @@ describe('an override of a key that excludes another', () => {
     expect(left('cluster.memory=1GiB')).toMatchObject({ size: '1GiB', both: false });
   });
 
-  it('leaves what goes with it', () => {
-    // Of made-up minutes the rate says how many there are, and the scale what is made of them.
-    expect(left('workload.1.load=80%').volumes[1]).toEqual({ rate: '10/s', load: '80%' });
-    expect(left('workload.1.rate=5/s').volumes[1]).toEqual({ rate: '5/s', scale: 2 });
-    expect(left('workload.0.load=80%').volumes.slice(1)).toEqual(AS_WRITTEN.slice(1));
-  });
-
   it('goes by the kind that is left in the end', () => {
     const poisson = { load: '80%' };
     expect(left('workload.1.kind=poisson', 'workload.1.load=80%').volumes[1]).toEqual(poisson);

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/base/units.js';
 import { createPolicyOf } from '../../src/config/create-policy.js';
@@ -8,7 +7,6 @@ import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { describeKeys } from '../../src/config/keys.js';
 import { loadExperiment, parseExperiment } from '../../src/config/load.js';
 import { loadPluginFiles } from '../../src/config/plugins.js';
-import { readServerSettings } from '../../src/config/server-settings.js';
 import type { Policy } from '../../src/core/policy.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { simulate } from '../../src/run/simulated.js';
@@ -96,23 +94,6 @@ describe('a policy of a plugin', () => {
     expect(await failureOf(loadExperiment(path, ['policy.kind=mine']))).toMatch(/must be one of/);
   });
 
-  it('that does not find this package says which folder to install', async () => {
-    const path = folderWith(`import 'escapement/policies';\nexport default ${entry('mine')}`);
-    const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
-    expect(await failureOf(loadExperiment(path, [PLUGIN]))).toContain(
-      `: run npm install ${root} in its folder`,
-    );
-  });
-
-  it('may limit a number at both ends', async () => {
-    const share = "share: { type: 'number', default: 0.5, min: 0, max: 1, describe: 'a share' }";
-    const path = folderWith(`export default ${entry('mine').replace('options: {', `options: { ${share},`)}`);
-    const load = (share: string) =>
-      loadExperiment(path, [PLUGIN, 'policy.kind=mine', `policy.share=${share}`]);
-    expect((await load('1')).policy.options).toMatchObject({ share: 1 });
-    expect(await failureOf(load('1.5'))).toMatch(/policy\.share=1\.5: must be at most 1, found 1\.5/);
-  });
-
   it('appears in the key reference', async () => {
     const path = folderWith(`export default ${entry('mine')}`).replace('run.yaml', 'mine.mjs');
     const keys = describeKeys(await loadPluginFiles([path], ON_DISK));
@@ -120,13 +101,6 @@ describe('a policy of a plugin', () => {
       description: 'how long it waits',
       default: '5ms',
     });
-  });
-
-  it('decides for a server', async () => {
-    const file = folderWith(`export default ${entry('mine')}`);
-    const overrides = [PLUGIN, 'policy.kind=mine'];
-    const { settings } = await readServerSettings({ file, environment: [], overrides });
-    expect(settings.policy).toMatchObject({ kind: 'mine', plugin: { file: 'mine.mjs' } });
   });
 
   it('makes its cells of a sweep those of the module as it is, and leaves the others alone', async () => {
@@ -157,25 +131,17 @@ describe('a module that is no plugin is refused: it', () => {
   it.each([
     ['is not there', null, /^E_FILE_MISSING.*mine\.mjs: no such file/],
     ['exports nothing', 'export const a = 1', /^E_PLUGIN.*exports no policy/],
-    ['exports something else', 'export default 3', /^E_PLUGIN.*policies\.0: must be a section/],
     [
       'lacks a field',
       "export default { kind: 'mine', summary: '', options: {} }",
       /policies\.0\.create: must be a/,
     ],
     [
-      'has an option of no type',
-      `export default ${entry('a').replace("'duration'", "'weeks'")}`,
-      /patience\.type/,
-    ],
-    [
       'has the name of a built-in policy',
       `export default ${entry('edf')}`,
       /called edf is built in: choose another/,
     ],
-    ['has a name twice', `export default [${entry('a')}, ${entry('a')}]`, /called a is in the same file/],
     ['throws', "\nthrow new TypeError('boom')", /cannot be loaded: TypeError: boom \(line 2\)/],
-    ['is not JavaScript', 'export default {', /cannot be loaded: .*syntax/i],
     ['imports what is not there', "import 'no-such-package'", /Cannot find package 'no-such-package'/],
   ])('%s', async (_, module, message) => {
     const path = folderWith(module ?? '', EXPERIMENT, module === null ? 'other.mjs' : 'mine.mjs');
@@ -209,11 +175,6 @@ describe('a policy of a plugin that fails ends the run with its name: it', () =>
     ],
     ['returns no time', 'admit: () => undefined', /admit of policy mine returned undefined/],
     ['never answers', 'admit: () => Infinity', /left \d+ requests without an answer/],
-    [
-      'lacks a method',
-      'schedule: undefined',
-      /create of policy mine returned no policy with a method schedule/,
-    ],
   ])('%s', async (_, more, message) => {
     const failure = await failing(more);
     expect(failure).toMatch(/^E_PLUGIN/);

@@ -32,14 +32,6 @@ it('says of a policy only what was asked for and it does not do', () => {
   expect(notesOf('escapement', { lengths: true })).toEqual([]);
 });
 
-it('says that no policy batches by length where requests have classes', () => {
-  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual(['note inputs of any length sha']);
-  expect(notesOf('edf', { classes: true, lengths: true })).toEqual([
-    'warning weights are ignored; res',
-    'note inputs of any length sha',
-  ]);
-});
-
 it('says of two tenants or more that their shares do not come first', () => {
   expect(notesOf('edf', { tenants: 2 })).toEqual(['warning requests within a share ']);
   expect(notesOf('edf', { tenants: 1 })).toEqual([]);

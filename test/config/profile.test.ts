@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
-import { describeProfile, profileModel } from '../../src/config/profile.js';
+import { profileModel } from '../../src/config/profile.js';
 import { parseProfile, readProfile } from '../../src/config/read-profile.js';
 import { failure, rejection } from './failure.js';
 
@@ -37,19 +37,6 @@ describe('profile', () => {
     });
   });
 
-  it('is described by what a GPU can serve with it', () => {
-    expect(describeProfile(parse(PROFILE))).toEqual({
-      rows: [
-        { batch: 1, ms: 2, throughputRps: 500 },
-        { batch: 4, ms: 4, throughputRps: 1000 },
-      ],
-      weightsBytes: 33_554_432,
-      loadMs: 2,
-      loadBytesPerS: 33_554_432 * 500,
-      peakRps: 1000,
-    });
-  });
-
   it.each([
     ['no load time', { ...PROFILE, loadMs: undefined }, 'p.json: loadMs: is missing, and has no default'],
     [
@@ -63,15 +50,9 @@ describe('profile', () => {
       { ...PROFILE, weightBytes: 1 },
       'p.json:28: weightBytes: unknown key "weightBytes": did you mean "weightsBytes"?',
     ],
-    ['text', { ...PROFILE, weightsBytes: 'big' }, 'p.json:6: weightsBytes: must be a number, found big'],
     [
       'first batch',
       { ...PROFILE, batches: PROFILE.batches.slice(1) },
-      'p.json:12: batches.0.batch: batch sizes must start with 1 and ascend',
-    ],
-    [
-      'order',
-      { ...PROFILE, batches: PROFILE.batches.toReversed() },
       'p.json:12: batches.0.batch: batch sizes must start with 1 and ascend',
     ],
     ['none', { ...PROFILE, batches: [] }, 'p.json:10: batches: is an empty list: write at least one item'],

@@ -172,15 +172,6 @@ describe('warnings', () => {
       cores,
     });
 
-  it('are none where everything has its effect', async () => {
-    const environment = {
-      ESCAPEMENT_INTRA_OP_THREADS: '2',
-      ESCAPEMENT_HOST: '0.0.0.0',
-      PATH: '/bin',
-    };
-    expect(await warnings(environment)).toEqual([]);
-  });
-
   it.each([
     [{ ESCAPEMENT_ARENAS: 'false' }, [], /^ESCAPEMENT_ARENAS is not .* did you mean ESCAPEMENT_ARENA\?$/],
     [{ ESCAPEMENT_XYZZY: '1' }, [], /^ESCAPEMENT_XYZZY is not an environment variable of escapement$/],

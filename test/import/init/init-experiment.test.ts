@@ -110,23 +110,6 @@ it('hands the guesses of imports to the page of a plan', async () => {
   ]);
 });
 
-it('maps names, two to one profile as well', async () => {
-  const path = profile('net', 'gpu', 2);
-  const calls = trace('calls.csv', [0, 'blue'], [1, 'green'], [2, 'net']);
-  const map = new Map([
-    ['blue', 'net'],
-    ['green', 'net'],
-  ]);
-  const { text, notes } = await init([path, calls], { map });
-  expect(text).toContain('blue: taken to be as fast as net');
-  expect(notes).toContain('green: taken to be as fast as net');
-  const { models } = await loaded(text);
-  expect(models.map(({ name }) => name).sort()).toEqual(['blue', 'green', 'net']);
-  expect((await failure(() => init([path, calls], { map: new Map([['blue', 'nothing']]) }))).message).toBe(
-    '--map: there is no profile of nothing; there are net',
-  );
-});
-
 it('takes neither of two profiles that a name could mean, and no two of one model on one kind', async () => {
   const paths = [profile('Net-1', 'gpu', 2), profile('net_1', 'gpu', 3)];
   expect((await failure(() => init([...paths, trace('n.csv', [0, 'net1'])]))).message).toContain(

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
 import type { Profile } from '../../../src/config/profile.js';
@@ -133,16 +133,6 @@ it('takes rows with --where, and the least loaded of several for a batch', async
   );
 });
 
-it('keeps models in several number formats apart', async () => {
-  const table = 'model,precision,batch,latency_ms\nm,FP32,1,4\nm,FP16,1,2\n';
-  const { profiles, models } = await imported(file('formats.csv', table));
-  expect(profiles.map(({ name, precision }) => [name, precision])).toEqual([
-    ['m-fp32', 'FP32'],
-    ['m-fp16', 'FP16'],
-  ]);
-  expect(models).toHaveLength(2);
-});
-
 it('reads the CSV of perf_analyzer: computing on the server, with the spread of clients', async () => {
   const csv =
     'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,' +
@@ -194,15 +184,6 @@ describe('trtexec', () => {
     });
     const older = LOG.replace(/, percentile\(90%\).*(?=\n)/, ', percentile(99%) = 26.16 ms');
     expect((await imported(file('older.log', older))).profiles[0]!.batches[1]!.p99Ms).toBe(26.16);
-  });
-
-  it('has the time of each run in --exportTimes', async () => {
-    const times = [1, 2, 3, 4].map((ms) => ({ startInMs: ms, computeMs: ms, latencyMs: ms + 1 }));
-    const path = file('times_b1.json', JSON.stringify(times));
-    const [profile] = (await imported(path, { model: 'm' })).profiles as [Profile];
-    expect(profile.batches).toEqual([
-      { batch: 1, minMs: 1, medianMs: 2, p90Ms: 4, p99Ms: 4, maxMs: 4, runs: 4 },
-    ]);
   });
 });
 
@@ -264,13 +245,6 @@ it('lets a file say what it knows itself, and options fill the rest', async () =
   ]);
 });
 
-it('says which of several columns it takes for the latency', async () => {
-  const path = file('two.csv', 'model,batch,forward_time_ms,latency_ms\nm,1,2,3\n');
-  const { profiles, notes } = await imported(path);
-  expect(curve(profiles[0]!)).toEqual([[1, 2]]);
-  expect(notes.join()).toContain('latencies are those of column forward_time_ms, not of latency_ms');
-});
-
 it('takes the size of a model for its weights, and names the columns that it does not use', async () => {
   const path = file(
     'sizes.csv',
@@ -292,43 +266,4 @@ it('takes the size of a model file that lies next to the measurements', async ()
   expect(profiles[0]!.weightsBytes).toBe(12_345);
   expect(profiles[0]!.source.weights).toContain('sized.onnx');
   expect(notes.join()).toContain('other: the weights are not known');
-});
-
-it('names a batch that is slower than a larger one, and gives a spread if asked to', async () => {
-  const path = file('odd.csv', 'model,batch,latency_ms\nm,1,2\nm,2,9\nm,4,8\n');
-  const { profiles, notes } = await imported(path, { spread: 1.5 });
-  expect(notes.join()).toContain(
-    'm: slower than the next larger batch: 1 of 3, such as batch 2 (9 ms) than batch 4 (8 ms)',
-  );
-  expect(profiles[0]!.batches[0]).toEqual({ batch: 1, medianMs: 2, p99Ms: 3 });
-});
-
-const DATA = resolve(import.meta.dirname, '../../../../shared/data/profiles');
-
-describe.skipIf(!existsSync(DATA))('published measurements', () => {
-  it('are read without a flag, or with the column of the model', async () => {
-    const published = (name: string) => join(DATA, name);
-    const clockwork = await imported(published('clockwork_modelzoo_volta.csv'));
-    expect(curve(clockwork.profiles[0]!)).toEqual([
-      [1, 1.632],
-      [2, 2.508],
-      [4, 3.617],
-      [8, 6.62804],
-      [16, 11.855],
-    ]);
-    expect(clockwork.profiles[1]).toMatchObject({
-      weightsBytes: 102160300,
-      loadMs: 8.372,
-      inputBytes: 602112,
-    });
-    const nexus = await imported(published('nexus_titanx_pascal.csv'));
-    expect(nexus.profiles).toHaveLength(4);
-    const timm = readdirSync(DATA).find((name) => /timm.*rtx3090/.test(name))!;
-    expect(
-      (await imported(published(timm), { gpu: 'RTX 3090', precision: 'AMP' })).profiles.length,
-    ).toBeGreaterThan(1000);
-    const dle = published('nvidia_dle_batch_latency.csv');
-    const options = { model: 'source_file', where: [['scenario', 'triton-offline']] as [string, string][] };
-    expect((await imported(dle, options)).profiles.length).toBeGreaterThan(3);
-  });
 });

@@ -210,16 +210,6 @@ describe('what a log has besides', () => {
     expect(notes).toContain('recognized as kserve');
   });
 
-  it('takes no responses for requests', async () => {
-    const event = { inferenceservicename: 'bert', type: 'org.kubeflow.serving.inference.request' };
-    const answer = { ...event, type: 'org.kubeflow.serving.inference.response' };
-    const lines = [event, answer].map((each, i) =>
-      JSON.stringify({ ...each, time: `2026-10-12T06:00:0${i}.5Z` }),
-    );
-    const { arrivals, dropped } = await imported(file('pairs.jsonl', lines.join('\n')));
-    expect([arrivals, dropped]).toMatchObject([1, [{ why: 'no call of a model', line: 2 }]]);
-  });
-
   it.each([
     CLF.replace('10.0.0.7', '10.0.0.2, 10.0.0.1'),
     CLF.replace('10.0.0.7', '"10.0.0.2, 10.0.0.1" 10.0.0.7'),
@@ -263,16 +253,6 @@ describe('what a log has besides', () => {
     const options = { slo: 1_000_000, maxBad: 0, seed: 1 };
     const { spanNs } = await importTrace(DISK_FILES, [seconds, milliseconds], out, options);
     expect(spanNs).toBe(1.25e9);
-  });
-
-  it('takes the model from a field or a regular expression', async () => {
-    const named = file(
-      'path.csv',
-      'time,path\n1760248800.5,/x/alpha?v=1\n1760248801.5,/x/beta\n1760248802,/y\n',
-    );
-    const found = await imported(named, { model: '/x/(\\w+)' });
-    expect(found.rows.map((row) => row.split(',')[1])).toEqual(['alpha', 'beta']);
-    expect(found.dropped).toMatchObject([{ why: 'no call of a model', count: 1, line: 4 }]);
   });
 
   it('turns rates of Prometheus into requests, and loses none of slow series', async () => {
@@ -376,13 +356,6 @@ describe('a log with mistakes', () => {
       30,
       [{ why: 'another layout than the other lines', line: 1 }],
     ]);
-  });
-
-  it('names only fields that some line has', async () => {
-    const log = (name: string, end: string) => file(name, `${CLF}${end}\n`.repeat(3));
-    expect((await imported(log('plain.log', ''))).notes).toContain('fields: time: time, model: path');
-    const { notes } = await imported(log('timed.log', ' 0.021'));
-    expect(notes).toContain('fields: time: time, model: path, took: took');
   });
 
   it('leaves out unreadable lines up to a share, and names the first of each kind', async () => {
