@@ -1,344 +1,124 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../src/base/invariant.js';
 import {
   ABORT,
+  type Action,
+  type ActionKind,
   INFER,
-  LANE_WEIGHTS,
   LOAD,
   STATUS_ABORTED,
   STATUS_DEVICE_ERROR,
+  STATUS_OK,
   UNLOAD,
 } from '../../src/core/action.js';
+import type { DevicePort } from '../../src/core/device-port.js';
 import { Worker } from '../../src/core/worker.js';
 import { action, models } from './fixtures.js';
+import { LiteralWorker } from './literal-worker.js';
 import { WorkerHarness } from './worker-harness.js';
 
-const NEVER = Number.POSITIVE_INFINITY;
-const ANY: readonly [number, number] = [0, NEVER];
+const DROP = 'drop';
+const PAGES = 6;
 
-/** A worker that holds models 0 and 1. */
-function warm(copies = false): WorkerHarness {
-  const harness = new WorkerHarness(copies);
-  for (const model of [0, 1]) {
-    harness.send(model, LOAD, model, ANY, 0);
-    harness.endLoad(0);
+const order = fc.record({
+  atNs: fc.nat(150),
+  /** `DROP`: what waits is dropped. */
+  kind: fc.oneof(
+    { weight: 9, arbitrary: fc.constant(INFER) },
+    { weight: 4, arbitrary: fc.constant(LOAD) },
+    { weight: 1, arbitrary: fc.constantFrom<ActionKind | typeof DROP>(UNLOAD, UNLOAD, ABORT, DROP) },
+  ),
+  // Mostly one that is there.
+  model: fc.constantFrom(0, 0, 0, 0, 1, 1, 2, 3),
+  earliestNs: fc.oneof(fc.nat(20), fc.nat(100)),
+  lengthNs: fc.oneof(fc.nat(20), fc.nat(200)),
+  /** What its device says, if it is not stopped. */
+  status: fc.constantFrom(STATUS_OK, STATUS_OK, STATUS_OK, STATUS_DEVICE_ERROR),
+});
+const setUp = fc.record({
+  orders: fc.array(order, { maxLength: 40 }),
+  copies: fc.boolean(),
+  oneLane: fc.boolean(),
+  /** Of a device that announces when an action will really begin. */
+  overheadNs: fc.constantFrom(0, 20),
+  outputNs: fc.constantFrom(2, 12),
+  /** How long it takes to stop. */
+  stopNs: fc.constantFrom(null, 3),
+});
+type SetUp = typeof setUp extends fc.Arbitrary<infer T> ? T : never;
+
+/** Drives a worker, also at each instant if it is asked to; everything that starts takes 7 ns, an INPUT copy 2. All that could be seen. */
+function drive({ orders, copies, oneLane, overheadNs, outputNs, stopNs }: SetUp, isLiteral: boolean) {
+  const seen: (string | number)[][] = [];
+  const running: { what: string; endNs: number; status: number; end(nowNs: number, status: number): void }[] =
+    [];
+  const start =
+    (what: string, takesNs: number, end: (nowNs: number, status: number) => void) =>
+    (subject: Action, nowNs: number) => {
+      seen.push([what, subject.id, nowNs]);
+      const status = orders[subject.id]!.status;
+      running.push({ what, endNs: nowNs + takesNs, status, end });
+    };
+  const exec = start('exec', overheadNs + 7, (nowNs, status) => worker.finished(0, nowNs, 0.5, status));
+  const device: DevicePort = {
+    copies,
+    startInput: start('input', 2, () => worker.copiedIn()),
+    startExec: (subject, nowNs) => {
+      if (overheadNs > 0) subject.beginNs = nowNs + overheadNs;
+      exec(subject, nowNs);
+    },
+    startOutput: start('output', outputNs, (nowNs) => worker.copiedOut(nowNs)),
+    startLoad: start('load', 7, (nowNs, status) => worker.finished(1, nowNs, 1, status)),
+    unload: (model) => seen.push(['unload', model]),
+    ...(stopNs === null ? {} : { abort }),
+  };
+  function abort(nowNs: number): void {
+    seen.push(['abort', nowNs]);
+    const one = running.find(({ what }) => what === 'exec');
+    if (one === undefined || nowNs + stopNs! >= one.endNs) return;
+    Object.assign(one, { endNs: nowNs + stopNs!, status: STATUS_ABORTED });
   }
-  harness.results.length = 0;
-  harness.started.length = 0;
-  return harness;
+  const sendResult = ({ id, status, beginNs, endNs, clock }: Action) =>
+    seen.push(['result', id, status, beginNs, endNs, clock]);
+  const Made: typeof Worker | typeof LiteralWorker = isLiteral ? LiteralWorker : Worker;
+  const worker = new Made({ models: models(4), pages: PAGES, oneLane, device, sendResult });
+  const due = [...orders.entries()].sort((a, b) => a[1].atNs - b[1].atNs);
+  for (let nowNs = 0; nowNs < 1000; nowNs++) {
+    running.sort((a, b) => a.endNs - b.endNs);
+    const isDue = due[0]?.[1].atNs === nowNs || running[0]?.endNs === nowNs;
+    if (!isLiteral && !isDue && (worker as Worker).nextWakeNs() !== nowNs) continue;
+    while (running[0]?.endNs === nowNs) {
+      const { end, status } = running.shift()!;
+      end(nowNs, status);
+    }
+    while (due[0]?.[1].atNs === nowNs) {
+      const [id, { kind, model, earliestNs, lengthNs }] = due.shift()!;
+      if (kind === DROP) worker.dropWaiting();
+      else worker.receive(action(id, kind, model), earliestNs, earliestNs + lengthNs);
+    }
+    worker.step(nowNs);
+    const present = [0, 1, 2, 3].map((model) => Number(worker.isPresent(model)));
+    if (isDue) seen.push(['state', nowNs, worker.freePages, ...present]);
+  }
+  return seen;
 }
 
-describe('Worker: windows', () => {
-  it('refuses with 81 an INFER, and with 51 a LOAD, that did not start in time; it costs no time', () => {
-    const harness = warm();
-    harness.send(7, INFER, 0, [10, 20], 21);
-    harness.send(8, LOAD, 2, [10, 20], 21);
-    expect(harness.results).toEqual([
-      [7, 81, 21, 21],
-      [8, 51, 21, 21],
-    ]);
-    expect(harness.started).toEqual([]);
-    expect(harness.worker.freePages).toBe(2);
+describe('Worker', () => {
+  it('does what one does that is told at each instant and remembers nothing but what it was told', () => {
+    fc.assert(
+      fc.property(setUp, (drawn) => {
+        expect(drive(drawn, false)).toEqual(drive(drawn, true));
+      }),
+      { numRuns: 1000 },
+    );
   });
 
-  it('refuses what became too late while the lane was busy, and goes on with the next', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, [0, 10], 0);
-    harness.send(2, INFER, 0, [0, 10], 1);
-    harness.send(3, INFER, 0, [1, 40], 1);
-    harness.endExec(30);
-    expect(harness.results).toEqual([
-      [1, 0, 0, 30],
-      [2, 81, 30, 30],
-    ]);
-    expect(harness.started.at(-1)).toEqual({ what: 'exec', id: 3, nowNs: 30 });
-  });
-});
-
-describe('Worker: dropping what waits', () => {
-  it('never answers it, and lets what runs end', () => {
-    const harness = warm(true);
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, INFER, 0, ANY, 0);
-    harness.endInput(1);
-    harness.send(3, LOAD, 2, ANY, 1);
-    for (const [id, kind] of [
-      [4, INFER],
-      [5, LOAD],
-      [6, UNLOAD],
-    ] as const) {
-      harness.send(id, kind, 0, ANY, 1);
-    }
-    harness.worker.dropWaiting();
-    harness.endInput(2);
-    harness.endLoad(8);
-    harness.endExec(9);
-    harness.endExec(15);
-    harness.endOutput(16);
-    harness.endOutput(17);
-    expect(harness.results.map(([id, status]) => [id, status])).toEqual([
-      [3, 0],
-      [1, 0],
-      [2, 0],
-    ]);
-    expect(harness.worker.nextWakeNs()).toBe(NEVER);
-    harness.send(7, INFER, 0, ANY, 20);
-    expect(harness.started.at(-1)).toEqual({ what: 'input', id: 7, nowNs: 20 });
-  });
-});
-
-describe('Worker: lanes', () => {
-  it('is woken by the clock for idle lanes only', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, INFER, 0, [5, NEVER], 0);
-    expect(harness.worker.nextWakeNs()).toBe(NEVER);
-    harness.send(3, LOAD, 2, [9, NEVER], 0);
-    expect(harness.worker.nextWakeNs()).toBe(9);
-  });
-});
-
-describe('Worker: weights', () => {
-  it('counts weights as present when the LOAD ends: until then an INFER is refused with 82', () => {
-    const harness = new WorkerHarness();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, LOAD, 0, ANY, 0);
-    harness.send(3, INFER, 0, ANY, 4);
-    expect(harness.worker.isPresent(0)).toBe(false);
-    harness.endLoad(8);
-    expect(harness.worker.isPresent(0)).toBe(true);
-    harness.send(4, INFER, 0, ANY, 8);
-    expect(harness.results).toEqual([
-      [1, 82, 0, 0],
-      [3, 82, 4, 4],
-      [2, 0, 0, 8],
-    ]);
-    expect(harness.started.at(-1)?.id).toBe(4);
-  });
-
-  it('refuses with 53 a LOAD for which pages are missing', () => {
-    const harness = warm();
-    harness.send(5, LOAD, 2, ANY, 0);
-    harness.send(6, LOAD, 3, ANY, 0);
-    harness.endLoad(8);
-    expect(harness.results).toEqual([
-      [5, 0, 0, 8],
-      [6, 53, 8, 8],
-    ]);
-    expect(harness.worker.freePages).toBe(0);
-  });
-
-  it('drops weights on UNLOAD at once: it takes no time and frees the pages for a LOAD that waits', () => {
-    const harness = new WorkerHarness(false, models(4, { pages: 6 }));
-    harness.send(1, LOAD, 0, ANY, 0);
-    harness.endLoad(8);
-    harness.send(2, LOAD, 1, [20, 30], 9);
-    harness.send(3, UNLOAD, 0, ANY, 10);
-    expect(harness.results.at(-1)).toEqual([3, 0, 10, 10]);
-    expect([harness.worker.isPresent(0), harness.worker.freePages]).toEqual([false, 6]);
-    harness.worker.step(20);
-    expect(harness.started.at(-1)).toEqual({ what: 'load', id: 2, nowNs: 20 });
-  });
-
-  it('lets an UNLOAD wait for a running LOAD, and go ahead of LOADs that have not begun', () => {
-    const harness = warm();
-    harness.send(5, LOAD, 2, [1, NEVER], 1);
-    harness.send(6, LOAD, 3, [2, NEVER], 2);
-    harness.send(7, UNLOAD, 0, ANY, 3);
-    expect(harness.results).toEqual([]);
-    expect(harness.worker.isPresent(0)).toBe(true);
-    harness.endLoad(9);
-    expect(harness.results).toEqual([
-      [5, 0, 1, 9],
-      [7, 0, 9, 9],
-    ]);
-    expect(harness.started.at(-1)).toEqual({ what: 'load', id: 6, nowNs: 9 });
-  });
-
-  it('loads a model that is there in place of itself: pages are counted once, and it is absent meanwhile', () => {
-    const harness = warm();
-    harness.send(1, LOAD, 0, ANY, 0);
-    expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([2, false]);
-    harness.endLoad(8);
-    expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([2, true]);
-  });
-
-  it('keeps no pages for a LOAD that the device failed at', () => {
-    const harness = new WorkerHarness();
-    harness.send(1, LOAD, 0, ANY, 0);
-    expect(harness.worker.freePages).toBe(4);
-    harness.endLoad(8, STATUS_DEVICE_ERROR);
-    expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([6, false]);
-    expect(harness.results).toEqual([[1, STATUS_DEVICE_ERROR, 0, 8]]);
-  });
-});
-
-describe('Worker: INPUT and OUTPUT copies', () => {
-  it('overlap EXEC: the next input comes in, and the last output goes out, while a batch runs', () => {
-    const harness = warm(true);
-    harness.send(1, INFER, 0, [0, 50], 0);
-    harness.send(2, INFER, 0, [0, 50], 0);
-    harness.endInput(2);
-    harness.endInput(4);
-    harness.endExec(10);
-    expect(harness.started).toEqual([
-      { what: 'input', id: 1, nowNs: 0 },
-      { what: 'exec', id: 1, nowNs: 2 },
-      { what: 'input', id: 2, nowNs: 2 },
-      { what: 'output', id: 1, nowNs: 10 },
-      { what: 'exec', id: 2, nowNs: 10 },
-    ]);
-    expect(harness.results).toEqual([]);
-    harness.endOutput(11);
-    // What is measured is the execution alone.
-    expect(harness.results).toEqual([[1, 0, 2, 10]]);
-  });
-
-  it('begin no earlier than the window, and leave EXEC bound by its end', () => {
-    const harness = warm(true);
-    harness.send(1, INFER, 0, [10, 20], 5);
-    expect(harness.worker.nextWakeNs()).toBe(10);
-    harness.worker.step(10);
-    harness.endInput(21);
-    expect(harness.results).toEqual([[1, 81, 21, 21]]);
-    harness.send(2, INFER, 0, [10, 20], 22);
-    expect(harness.results.at(-1)).toEqual([2, 81, 22, 22]);
-  });
-});
-
-describe('Worker: broken promises are invariant failures', () => {
-  it('an end of something that does not run', () => {
-    const harness = new WorkerHarness(true);
-    expect(() => harness.worker.finished(0, 1, 1)).toThrow(InvariantError);
-    expect(() => harness.worker.finished(1, 1, 1)).toThrow(InvariantError);
-    expect(() => harness.worker.copiedIn()).toThrow(InvariantError);
-    expect(() => harness.worker.copiedOut(1)).toThrow(InvariantError);
-  });
-});
-
-describe('Worker: ABORT', () => {
-  it('answers every INFER that waits with 97, in order, asks the device to stop the one that runs, then is answered', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, INFER, 1, ANY, 1);
-    harness.send(3, INFER, 0, [50, 60], 1);
-    harness.send(4, ABORT, 0, ANY, 5);
-    expect(harness.results).toEqual([
-      [2, 97, 5, 5],
-      [3, 97, 5, 5],
-      [4, 0, 5, 5],
-    ]);
-    expect(harness.started).toEqual([
-      { what: 'exec', id: 1, nowNs: 0 },
-      { what: 'abort', id: -1, nowNs: 5 },
-    ]);
-    harness.endExec(6, 1, STATUS_ABORTED);
-    expect(harness.results.at(-1)).toEqual([1, 97, 0, 6]);
-  });
-
-  it('keeps the lane taken until the device has stopped, and then goes on with what came after', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, ABORT, 0, ANY, 5);
-    harness.send(3, INFER, 1, ANY, 5);
-    expect(harness.started.map(({ what }) => what)).toEqual(['exec', 'abort']);
-    harness.endExec(6, 1, STATUS_ABORTED);
-    expect(harness.started.at(-1)).toEqual({ what: 'exec', id: 3, nowNs: 6 });
-  });
-
-  it('is answered at once where nothing runs or waits, and asks the device for nothing', () => {
-    const harness = warm();
-    harness.send(1, ABORT, 0, ANY, 5);
-    expect(harness.results).toEqual([[1, 0, 5, 5]]);
-    expect(harness.started).toEqual([]);
-    harness.send(2, INFER, 0, ANY, 6);
-    harness.endExec(9);
-    expect(harness.results.at(-1)).toEqual([2, 0, 6, 9]);
-  });
-
-  it('leaves an INFER that ends at the same instant as it is', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.worker.receive(action(2, ABORT), 0, NEVER);
-    harness.endExec(3);
-    expect(harness.results).toEqual([
-      [1, 0, 0, 3],
-      [2, 0, 3, 3],
-    ]);
-    expect(harness.started).toHaveLength(1);
-  });
-
-  it('lets an INFER end as ever on a device that does not stop', () => {
-    const harness = warm();
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, ABORT, 0, ANY, 1);
-    harness.endExec(3);
-    expect(harness.results).toEqual([
-      [2, 0, 1, 1],
-      [1, 0, 0, 3],
-    ]);
-  });
-
-  it('touches no LOAD, on a lane of its own or on one that is shared', () => {
-    for (const oneLane of [false, true]) {
-      const results: number[][] = [];
-      const worker: Worker = new Worker({
-        models: models(2),
-        pages: 6,
-        oneLane,
-        device: {
-          copies: false,
-          startInput: () => {},
-          startExec: () => {},
-          startOutput: () => {},
-          startLoad: () => {},
-          unload: () => {},
-        },
-        sendResult: ({ id, status }) => results.push([id, status]),
-      });
-      worker.receive(action(1, LOAD, 0), 0, NEVER);
-      worker.step(0);
-      worker.receive(action(2, INFER, 0), 5, NEVER);
-      worker.receive(action(3, LOAD, 1), 6, NEVER);
-      worker.receive(action(4, ABORT), 0, NEVER);
-      worker.step(1);
-      worker.finished(LANE_WEIGHTS, 8, 1);
-      worker.step(8);
-      worker.finished(LANE_WEIGHTS, 16, 1);
-      expect(results).toEqual([
-        [2, 97],
-        [4, 0],
-        [1, 0],
-        [3, 0],
-      ]);
-    }
-  });
-
-  it('lets an INFER whose INPUT is being copied go on, and calls off those behind it', () => {
-    const harness = warm(true);
-    harness.send(1, INFER, 0, ANY, 0);
-    harness.send(2, INFER, 0, ANY, 0);
-    harness.send(3, ABORT, 0, ANY, 1);
-    expect(harness.results).toEqual([
-      [2, 97, 1, 1],
-      [3, 0, 1, 1],
-    ]);
-    harness.endInput(2);
-    harness.endExec(5);
-    harness.endOutput(6);
-    expect(harness.results.at(-1)).toEqual([1, 0, 2, 5]);
-  });
-
-  it('an INFER that was aborted has no OUTPUT, and took no time before the begin that its device announced', () => {
-    const harness = warm(true);
-    const ran = action(1, INFER);
-    harness.worker.receive(ran, 0, NEVER);
-    harness.worker.step(0);
-    harness.endInput(1);
-    ran.beginNs = 10;
-    harness.send(2, ABORT, 0, ANY, 4);
-    harness.endExec(5, 1, STATUS_ABORTED);
-    expect(harness.results.at(-1)).toEqual([1, 97, 5, 5]);
-    expect(harness.started.map(({ what }) => what)).toEqual(['input', 'exec', 'abort']);
+  it('breaks off at an end of something that does not run', () => {
+    const { worker } = new WorkerHarness(true);
+    expect(() => worker.finished(0, 1, 1)).toThrow(InvariantError);
+    expect(() => worker.finished(1, 1, 1)).toThrow(InvariantError);
+    expect(() => worker.copiedIn()).toThrow(InvariantError);
+    expect(() => worker.copiedOut(1)).toThrow(InvariantError);
   });
 });
