@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Random, stream } from '../../src/base/random/streams.js';
-import { type UpperBounds, upperBounds } from '../../src/bounds/upper-bounds.js';
+import type { OfferedRequests } from '../../src/bounds/requests.js';
+import { type BoundedCluster, type UpperBounds, upperBounds } from '../../src/bounds/upper-bounds.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { model, offered, type Row } from './examples.js';
 import { type Chain, mostCompletable, mostServable } from './exhaustive.js';
@@ -56,148 +57,120 @@ describe('by hand, on GPUs of two kinds', () => {
   });
 });
 
-/** Small instances with more to do than can be done. */
-interface Instance {
-  readonly rows: readonly Row[];
-  readonly models: readonly ModelSpec[];
+/** A small instance, often with more to do than can be done, and the most that any schedule serves of it. */
+interface Tried {
+  readonly requests: OfferedRequests;
+  readonly cluster: BoundedCluster;
+  readonly most: number;
 }
 
 const INSTANCES = 150;
 
+const tried = (requests: OfferedRequests, cluster: BoundedCluster): Tried => ({
+  ...{ requests, cluster, most: mostServable(requests, cluster) },
+});
+
+/** Of requests of one or two models. */
+function alike(random: Random, gpus: number, several: boolean): Tried {
+  const { rows, models } = instance(random, gpus, several);
+  return tried(offered(rows), { models, gpus });
+}
+
+function ofLengths(random: Random, gpus: number, several: boolean, areMixed = false): Tried {
+  const { rows, models } = instance(random, gpus, several);
+  const bucket = Uint8Array.from(rows, () => Math.floor(random() * 3));
+  return tried(
+    { ...offered(rows), bucket },
+    {
+      ...{ gpus, models: models.map((one) => withLengths(one, random, areMixed)) },
+      ...(areMixed && { kinds: [0, 1].map(() => ({ gpus: 1, pages: 1 })) }),
+    },
+  );
+}
+
+function onKinds(random: Random, counts: readonly number[]): Tried {
+  const { rows, models } = instance(random, 2, random() < 0.5);
+  const slower = models.map((one) => ({
+    ...{ ...one, pages: random() < 0.1 ? 2 : 1 },
+    otherKinds: [{ loadNs: 1, execNs: one.execNs.map((ns) => Math.ceil(ns * (0.4 + 2 * random()))) }],
+  }));
+  const kinds = counts.map((gpus, kind) => ({ gpus, pages: kind === 0 ? 2 : 1 }));
+  return tried(offered(rows), { models: slower, gpus: counts.reduce((sum, gpus) => sum + gpus, 0), kinds });
+}
+
+function weighted(random: Random, gpus: number): Tried {
+  const { rows, models } = instance(random, gpus, random() < 0.5);
+  const weights = [1, 0.25, 3].slice(0, 2 + Math.floor(2 * random()));
+  const weight = Float64Array.from(rows, () => weights[Math.floor(random() * weights.length)]!);
+  return tried({ ...offered(rows), weight }, { models, gpus });
+}
+
+/** On GPUs that load their models first, over a slow network. */
+function cold(random: Random, gpus: number): Tried {
+  const { rows, models } = instance(random, gpus, random() < 0.5);
+  const loaded = models.map((one) => ({ ...one, loadNs: 1 + Math.floor(9 * random()) }));
+  return tried(offered(rows), {
+    ...{ models: loaded, gpus, delayNs: Math.floor(3 * random()), startsCold: true },
+  });
+}
+
+function ofPipelines(random: Random, gpus: number, delayNs: number): Tried {
+  const { chains, models } = chainsOf(random, gpus);
+  const pipelines = chains.map(({ steps }, p) => ({
+    ...{ name: `chain-${p}`, split: 'slack' as const },
+    steps: steps.map(({ models, after }, s) => ({
+      ...{ id: `${s}`, model: models[0]!, after, least: 0, mean: 1, budget: 1 },
+      ...(models.length > 1 && { variants: models.map((model) => ({ model, accuracy: 0.5 })) }),
+    })),
+  }));
+  const rows = chains.map(({ arrival, slo }, p): Row => [models.length + p, arrival, slo]);
+  const counts = chains.map(({ steps }) => Int32Array.from(steps, ({ count }) => count));
+  return {
+    requests: { ...offered(rows), counts },
+    cluster: { models, gpus, delayNs, pipelines },
+    most: mostCompletable(chains, models, gpus, delayNs),
+  };
+}
+
 describe('against every schedule there is', () => {
-  it.each([
-    { slos: 'one SLO', gpus: 1, several: false },
-    { slos: 'several SLOs', gpus: 1, several: true },
-    { slos: 'one SLO', gpus: 2, several: false },
-    { slos: 'several SLOs', gpus: 2, several: true },
-  ])('no bound is below the best: $slos, $gpus GPUs', ({ gpus, several }) => {
-    const seed = `bounds-${gpus}-${several}`;
-    const random = stream(seed, 'instances');
-    const reached = { contested: 0, best: 0 };
+  /** The least shares of instances in which not all can be served, and of those in which the bound is nearly what the best serves. */
+  it.each<[string, (random: Random) => Tried, number, number]>([
+    ['1 GPU, one SLO', (random) => alike(random, 1, false), 0.2, 0.25],
+    ['1 GPU, several SLOs', (random) => alike(random, 1, true), 0.2, 0.25],
+    ['2 GPUs, one SLO', (random) => alike(random, 2, false), 0.2, 0.25],
+    ['2 GPUs, several SLOs', (random) => alike(random, 2, true), 0.2, 0.25],
+    ['several lengths, one SLO', (random) => ofLengths(random, 1, false), 0.1, 0.1],
+    ['several lengths and SLOs', (random) => ofLengths(random, 1, true), 0.1, 0.1],
+    ['several lengths, 2 GPUs', (random) => ofLengths(random, 2, false), 0.1, 0.1],
+    ['several lengths, 2 GPUs of different kinds', (random) => ofLengths(random, 2, true, true), 0.1, 0.1],
+    ['one GPU of each of two kinds', (random) => onKinds(random, [1, 1]), 0.16, 0.2],
+    ['two of a kind and one of another', (random) => onKinds(random, [2, 1]), 0.1, 0.2],
+    ['weights, 1 GPU', (random) => weighted(random, 1), 0.16, 0.25],
+    ['weights, 2 GPUs', (random) => weighted(random, 2), 0.16, 0.25],
+    ['a cold GPU', (random) => cold(random, 1), 0.3, 0.3],
+    ['two cold GPUs', (random) => cold(random, 2), 0.3, 0.3],
+    ['pipelines, 1 GPU', (random) => ofPipelines(random, 1, 0), 0.25, 0.25],
+    ['pipelines, 1 GPU, messages take time', (random) => ofPipelines(random, 1, 1), 0.25, 0.25],
+    ['pipelines, 2 GPUs', (random) => ofPipelines(random, 2, 0), 0.25, 0.25],
+  ])('no bound is below the best: %s', (name, draw, leastContested, leastReached) => {
+    const random = stream(`bounds ${name}`, 'instances');
+    let [contested, reached] = [0, 0];
     for (let n = 0; n < INSTANCES; n++) {
-      const { rows, models } = instance(random, gpus, several);
-      const most = mostServable(offered(rows), { models, gpus });
-      const { fluid, windowLimited, priced, timePriced } = bounds(rows, models, gpus);
-      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, exec: models.map(({ execNs }) => execNs) })}`;
-      expect(Math.min(windowLimited, timePriced ?? fluid), seen).toBeGreaterThanOrEqual(most);
-      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
+      const { requests, cluster, most } = draw(random);
+      const { fluid, windowLimited, priced, timePriced } = upperBounds(requests, cluster);
+      const bound = Math.min(windowLimited, timePriced ?? windowLimited);
+      const seen = `${name}, instance ${n}: ${JSON.stringify({ requests, cluster })}`;
+      const all = requests.weight?.reduce((sum, each) => sum + each, 0) ?? requests.count;
+      expect(bound, seen).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, seen).toBeLessThanOrEqual(Math.min(fluid, all * (1 + 1e-6)));
       if (priced !== null) expect(timePriced, seen).toBeLessThanOrEqual(priced);
-      if (most === rows.length) continue;
-      reached.contested++;
-      if (Math.min(windowLimited, timePriced ?? windowLimited) === most) reached.best++;
-    }
-    // In many no scheduler serves all, and often the bound is what the best one serves.
-    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 5);
-    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
-  });
-});
-
-describe('against every schedule of inputs of several lengths', () => {
-  it.each([
-    { name: '1 GPU, one SLO', gpus: 1, several: false, kinds: false },
-    { name: '1 GPU, several SLOs', gpus: 1, several: true, kinds: false },
-    { name: '2 GPUs, one SLO', gpus: 2, several: false, kinds: false },
-    { name: '2 GPUs of different kinds, several SLOs', gpus: 2, several: true, kinds: true },
-  ])('no bound is below the best: $name', ({ gpus, several, kinds: areMixed }) => {
-    const seed = `bounds-lengths-${gpus}-${several}-${areMixed}`;
-    const random = stream(seed, 'instances');
-    const reached = { contested: 0, best: 0, mixed: 0 };
-    for (let n = 0; n < INSTANCES; n++) {
-      const { rows, models: alike } = instance(random, gpus, several);
-      const models = alike.map((one) => withLengths(one, random, areMixed));
-      const bucket = Uint8Array.from(rows, () => Math.floor(random() * 3));
-      const requests = { ...offered(rows), bucket };
-      const kinds = [0, 1].map(() => ({ gpus: 1, pages: 1 }));
-      const cluster = { models, gpus, ...(areMixed ? { kinds } : {}) };
-      const most = mostServable(requests, cluster);
-      const { fluid, windowLimited, timePriced } = upperBounds(requests, cluster);
-      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, bucket: [...bucket], models })}`;
-      expect(Math.min(windowLimited, timePriced ?? fluid), seen).toBeGreaterThanOrEqual(most);
-      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
-      if (new Set(bucket).size > 1) reached.mixed++;
-      if (most === rows.length) continue;
-      reached.contested++;
-      if (Math.min(windowLimited, timePriced ?? windowLimited) === most) reached.best++;
-    }
-    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 10);
-    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.1);
-    expect(reached.mixed, `seed ${seed}`).toBeGreaterThan(INSTANCES / 2);
-  });
-
-  /** Three lengths; now and then one takes longer than the next, as a measurement may say. */
-  function withLengths(one: ModelSpec, random: Random, isMixed: boolean): ModelSpec {
-    const rows = (execNs: readonly number[]) =>
-      [0.3 + 0.8 * random(), 0.6 + 0.5 * random(), 1].map((share) =>
-        execNs.map((ns) => (share === 1 ? ns : Math.max(1, Math.round(ns * share)))),
-      );
-    const slower = one.execNs.map((ns) => Math.ceil(ns * (0.5 + random())));
-    return {
-      ...one,
-      lengths: [10, 20, 30],
-      execNsByLength: rows(one.execNs),
-      ...(isMixed ? { otherKinds: [{ loadNs: 1, execNs: slower, execNsByLength: rows(slower) }] } : {}),
-    };
-  }
-});
-
-describe('against every schedule on GPUs of two kinds', () => {
-  it.each([
-    { name: 'one of each', counts: [1, 1] },
-    { name: 'two and one', counts: [2, 1] },
-  ])('no bound is below the best: $name', ({ counts }) => {
-    const seed = `bounds-kinds-${counts.join('-')}`;
-    const random = stream(seed, 'instances');
-    const reached = { contested: 0, best: 0 };
-    for (let n = 0; n < INSTANCES; n++) {
-      const { rows, models: alike } = instance(random, 2, random() < 0.5);
-      const models = alike.map((one) => ({
-        ...one,
-        pages: random() < 0.1 ? 2 : 1,
-        otherKinds: [
-          { loadNs: 1, execNs: one.execNs.map((execNs) => Math.ceil(execNs * (0.4 + 2 * random()))) },
-        ],
-      }));
-      const kinds = counts.map((gpus, kind) => ({ gpus, pages: kind === 0 ? 2 : 1 }));
-      const cluster = { models, gpus: counts.reduce((sum, gpus) => sum + gpus, 0), kinds };
-      const most = mostServable(offered(rows), cluster);
-      const { fluid, windowLimited } = upperBounds(offered(rows), cluster);
-      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, models })}`;
-      expect(windowLimited, seen).toBeGreaterThanOrEqual(most);
-      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
-      if (most === rows.length) continue;
-      reached.contested++;
-      if (windowLimited === most) reached.best++;
-    }
-    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 6);
-    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.2);
-  });
-});
-
-describe('against every schedule of requests with weights', () => {
-  it.each([1, 2])('no bound is below the best: %d GPUs', (gpus) => {
-    const seed = `bounds-weights-${gpus}`;
-    const random = stream(seed, 'instances');
-    const reached = { contested: 0, best: 0 };
-    for (let n = 0; n < INSTANCES; n++) {
-      const { rows, models } = instance(random, gpus, random() < 0.5);
-      const weights = [1, 0.25, 3].slice(0, 2 + Math.floor(2 * random()));
-      const weight = Float64Array.from(rows, () => weights[Math.floor(random() * weights.length)]);
-      const requests = { ...offered(rows), weight };
-      const most = mostServable(requests, { models, gpus });
-      const { fluid, windowLimited, priced } = upperBounds(requests, { models, gpus });
-      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, weight: [...weight] })}`;
-      expect(windowLimited, seen).toBeGreaterThanOrEqual(most);
-      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
-      expect(priced).toBeNull();
-      const all = weight.reduce((sum, each) => sum + each, 0);
-      expect(windowLimited, seen).toBeLessThanOrEqual(all * (1 + 1e-6));
       if (most === all) continue;
-      reached.contested++;
-      if (windowLimited < 1.15 * most) reached.best++;
+      contested++;
+      // With weights the bound is not rounded down to what is possible.
+      if (bound < 1.14 * most) reached++;
     }
-    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 6);
-    // Without weights that are whole numbers the bound is not rounded down to what is possible.
-    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
+    expect(contested, name).toBeGreaterThan(leastContested * INSTANCES);
+    expect(reached / contested, name).toBeGreaterThan(leastReached);
   });
 
   it('weights of 1 give what no weights give', () => {
@@ -209,66 +182,6 @@ describe('against every schedule of requests with weights', () => {
       const weighted = upperBounds({ ...offered(rows), weight }, { models, gpus: 2 });
       expect(Math.floor(weighted.windowLimited + 1e-6)).toBe(plain.windowLimited);
     }
-  });
-});
-
-describe('against every schedule of a cold cluster with a slow network', () => {
-  it.each([1, 2])('no bound is below the best, and some are lower than for a warm one: %d GPUs', (gpus) => {
-    const seed = `bounds-cold-${gpus}`;
-    const random = stream(seed, 'instances');
-    const reached = { lower: 0, best: 0 };
-    for (let n = 0; n < INSTANCES; n++) {
-      const { rows, models: warm } = instance(random, gpus, random() < 0.5);
-      const models = warm.map((one) => ({ ...one, loadNs: 1 + Math.floor(9 * random()) }));
-      const cluster = { models, gpus, delayNs: Math.floor(3 * random()), startsCold: true };
-      const most = mostServable(offered(rows), cluster);
-      const { windowLimited, timePriced } = upperBounds(offered(rows), cluster);
-      const best = Math.min(windowLimited, timePriced ?? windowLimited);
-      expect(
-        best,
-        `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, ...cluster })}`,
-      ).toBeGreaterThanOrEqual(most);
-      if (best === most) reached.best++;
-      if (best < bounds(rows, models, gpus).windowLimited) reached.lower++;
-    }
-    expect(reached.lower, `seed ${seed}`).toBeGreaterThan(INSTANCES / 5);
-    expect(reached.best, `seed ${seed}`).toBeGreaterThan(INSTANCES / 3);
-  });
-});
-
-describe('against every schedule of pipelines', () => {
-  it.each([
-    { gpus: 1, delay: 0 },
-    { gpus: 1, delay: 1 },
-    { gpus: 2, delay: 0 },
-  ])('no bound is below the best: $gpus GPUs, messages take $delay', ({ gpus, delay }) => {
-    const seed = `bounds-pipelines-${gpus}-${delay}`;
-    const random = stream(seed, 'instances');
-    const reached = { contested: 0, best: 0 };
-    for (let n = 0; n < INSTANCES; n++) {
-      const { chains, models } = chainsOf(random, gpus);
-      const most = mostCompletable(chains, models, gpus, delay);
-      const pipelines = chains.map(({ steps }, p) => ({
-        ...{ name: `chain-${p}`, split: 'slack' as const },
-        steps: steps.map(({ models, after }, s) => ({
-          ...{ id: `${s}`, model: models[0]!, after, least: 0, mean: 1, budget: 1 },
-          ...(models.length > 1 && { variants: models.map((model) => ({ model, accuracy: 0.5 })) }),
-        })),
-      }));
-      const rows = chains.map(({ arrival, slo }, p): Row => [models.length + p, arrival, slo]);
-      const counts = chains.map(({ steps }) => Int32Array.from(steps, ({ count }) => count));
-      const cluster = { models, gpus, delayNs: delay, pipelines };
-      const { fluid, windowLimited, priced } = upperBounds({ ...offered(rows), counts }, cluster);
-      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ chains, exec: models.map(({ execNs }) => execNs) })}`;
-      expect(windowLimited, seen).toBeGreaterThanOrEqual(most);
-      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
-      expect(priced).toBeNull();
-      if (most === chains.length) continue;
-      reached.contested++;
-      if (windowLimited === most) reached.best++;
-    }
-    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 4);
-    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
   });
 
   it('of one step each are bounded as requests for models', () => {
@@ -287,27 +200,42 @@ describe('against every schedule of pipelines', () => {
       expect(upperBounds(requests, { models, gpus: 2, pipelines })).toMatchObject({ fluid, windowLimited });
     }
   });
-
-  function chainsOf(random: Random, gpus: number): { chains: Chain[]; models: readonly ModelSpec[] } {
-    const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
-    const { models } = instance(random, gpus, false);
-    const chains: Chain[] = [];
-    let left = 8 - gpus;
-    while (left > 0 && chains.length < 4) {
-      const steps = Array.from({ length: whole(1, 3) }, (_, s) => {
-        const after = Array.from({ length: s }, (_, before) => before).filter(() => random() < 0.7);
-        const count = Math.min(left, [0, 1, 1, 1, 2, 3][whole(0, 5)]!);
-        left -= count;
-        const any = models.map((_, model) => model);
-        return { models: random() < 0.2 ? any : [whole(0, models.length - 1)], after, count };
-      });
-      chains.push({ arrival: whole(0, 12), slo: whole(6, 24), steps });
-    }
-    return { chains: chains.sort((a, b) => a.arrival - b.arrival), models };
-  }
 });
 
-function instance(random: Random, gpus: number, several: boolean): Instance {
+/** Three lengths; now and then one takes longer than the next, as a measurement may say. */
+function withLengths(one: ModelSpec, random: Random, isMixed: boolean): ModelSpec {
+  const rows = (execNs: readonly number[]) =>
+    [0.3 + 0.8 * random(), 0.6 + 0.5 * random(), 1].map((share) =>
+      execNs.map((ns) => (share === 1 ? ns : Math.max(1, Math.round(ns * share)))),
+    );
+  const slower = one.execNs.map((ns) => Math.ceil(ns * (0.5 + random())));
+  return {
+    ...one,
+    lengths: [10, 20, 30],
+    execNsByLength: rows(one.execNs),
+    ...(isMixed ? { otherKinds: [{ loadNs: 1, execNs: slower, execNsByLength: rows(slower) }] } : {}),
+  };
+}
+
+function chainsOf(random: Random, gpus: number): { chains: Chain[]; models: readonly ModelSpec[] } {
+  const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
+  const { models } = instance(random, gpus, false);
+  const chains: Chain[] = [];
+  let left = 8 - gpus;
+  while (left > 0 && chains.length < 4) {
+    const steps = Array.from({ length: whole(1, 3) }, (_, s) => {
+      const after = Array.from({ length: s }, (_, before) => before).filter(() => random() < 0.7);
+      const count = Math.min(left, [0, 1, 1, 1, 2, 3][whole(0, 5)]!);
+      left -= count;
+      const any = models.map((_, model) => model);
+      return { models: random() < 0.2 ? any : [whole(0, models.length - 1)], after, count };
+    });
+    chains.push({ arrival: whole(0, 12), slo: whole(6, 24), steps });
+  }
+  return { chains: chains.sort((a, b) => a.arrival - b.arrival), models };
+}
+
+function instance(random: Random, gpus: number, several: boolean) {
   const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
   const models = Array.from({ length: whole(1, 2) }, () => {
     const one = whole(3, 8);

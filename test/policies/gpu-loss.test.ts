@@ -21,29 +21,6 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
     expect(harness.answers).toEqual(['request 0 ok at 12', 'request 1 ok at 12']);
   });
 
-  it('answers error where the SLO has passed meanwhile', () => {
-    const harness = new PolicyHarness({
-      policy,
-      options: OPTIONS[policy],
-      models: [model()],
-      sloNs: 20 * MS,
-    });
-    harness.controller.gpuUp(0, [0]);
-    harness.arrive(0, [0, 0]);
-    harness.step(3);
-    harness.lose(0, 21);
-    harness.step(21);
-    expect(harness.answers).toEqual(['request 0 error at 21', 'request 1 error at 21']);
-  });
-
-  it('asks nothing of the GPU until it is back, and then uses what it still holds', () => {
-    const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()] });
-    harness.lose(0, 0);
-    expect([...harness.arrive(1, [0, 0]), ...harness.step(5)]).toEqual([]);
-    harness.controller.gpuUp(0, [0]);
-    expect(harness.step(6)).toEqual(['INFER model 0 batch 2 on GPU 0']);
-  });
-
   it('lets no request wait beyond the SLO while no GPU is there', () => {
     const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()], gpus: 2 });
     harness.controller.gpuUp(0, [0]);
@@ -60,17 +37,6 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
     harness.arrive(41, [0], 40);
     harness.settle(42, 82);
     expect(harness.answers.at(-1)).toMatch(/^request 8 ok/);
-  });
-
-  it('loads elsewhere what a LOAD was lost of', () => {
-    const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()], gpus: 2 });
-    const [load] = harness.arrive(0, [0]);
-    const gpu = Number(load.at(-1));
-    harness.lose(gpu, 1);
-    // What the loss of one copy makes room for may have been loaded before it was lost.
-    const loads = harness.outstanding.length + harness.step(1).length;
-    expect(loads).toBeGreaterThan(0);
-    expect(harness.outstanding.every((action) => action.gpu !== gpu)).toBe(true);
   });
 });
 

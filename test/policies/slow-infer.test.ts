@@ -26,15 +26,3 @@ it.each(Object.entries(OPTIONS))(
     expect(harness.answers).toHaveLength(2);
   },
 );
-
-it('clockwork, which waits for the deadline of what looks too slow: the same', () => {
-  const options = { scheduleAhead: 10 * MS, latestDelta: 10 * MS, maxBatch: 8, maxExec: 250 * MS };
-  const harness = new PolicyHarness({ policy: 'clockwork', options, models: models(1), sloNs: 100 * MS });
-  harness.controller.gpuUp(0, [0]);
-  expect(harness.arrive(0, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  Object.assign(harness.outstanding[0] as Action, { expectedDurationNs: 5000 * MS });
-  harness.end(5000);
-  expect(harness.arrive(5500, [0])).toEqual([]);
-  expect(harness.step(5601)).toEqual([]);
-  expect(harness.arrive(6500, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
-});

@@ -59,7 +59,7 @@ describe.each(KINDS)('%s with GPUs that are not there', (policy) => {
       fc.property(drawnRun, (drawn) => {
         expect(play(policy, drawn, GPUS, SPARE, 0)).toEqual(play(policy, drawn, GPUS, 0, 0));
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
@@ -70,7 +70,7 @@ describe.each(KINDS)('%s with GPUs that are not there', (policy) => {
         const expected = play(policy, drawn, GPUS, 0, 0);
         expect({ sent, answers }).toEqual({ sent: expected.sent, answers: expected.answers });
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

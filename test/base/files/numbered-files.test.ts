@@ -29,10 +29,6 @@ describe('createNumbered', () => {
     expect(createNumbered(join(dir, 'log')).path).toBe(join(dir, 'log.1'));
     expect(readdirSync(dir).sort()).toEqual(['log', 'log.1']);
   });
-
-  it('opens a device as it is', () => {
-    expect(createNumbered('/dev/null').path).toBe('/dev/null');
-  });
 });
 
 describe('numberedFiles', () => {

@@ -18,11 +18,3 @@ it('does not touch what another writer has not finished', () => {
   writeShared(join(dir, 'one.json'), 'mine');
   expect(readFileSync(join(dir, 'one.json.partial'), 'utf8')).toBe('of another');
 });
-
-it('says which file cannot be written', () => {
-  const file = join(tempDir(), 'file');
-  writeFileSync(file, '');
-  expect(() => writeShared(join(file, 'one.json'), '')).toThrow(
-    expect.objectContaining({ code: 'E_FILE_WRITE', place: { file: join(file, 'one.json') } }),
-  );
-});

@@ -35,15 +35,6 @@ function watched() {
   return { paths, put, used, complaints, looks: () => looks, restored: () => restored };
 }
 
-it('files that change are used once', async () => {
-  const { put, used, complaints } = watched();
-  put('2', '2');
-  await expect.poll(() => used).toEqual(['2']);
-  put('3', '3');
-  await expect.poll(() => used).toEqual(['2', '3']);
-  expect(complaints).toEqual([]);
-});
-
 it('files that cannot be used, or are gone, are complained of once, until that changes', async () => {
   const { paths, put, used, complaints, looks } = watched();
   put('2', '1');

@@ -95,17 +95,6 @@ describe('limits of control groups', () => {
     }
   });
 
-  it('are found in folders with spaces', () => {
-    const limits = readCgroupLimits(
-      machine({
-        '/proc/self/cgroup': '0::/\n',
-        '/proc/self/mountinfo': V2_MOUNT.replace('/sys/fs/cgroup', '/my\\040groups'),
-        '/my groups/memory.max': '2048\n',
-      }),
-    );
-    expect(limits.memoryBytes?.file).toBe('/my groups/memory.max');
-  });
-
   it.each<[string, Record<string, string>]>([
     ['without /proc', {}],
     ['without a mount', { '/proc/self/cgroup': '0::/\n', '/proc/self/mountinfo': '' }],

@@ -4,19 +4,6 @@ import { Busyness } from '../../../src/policies/escapement/placement.js';
 
 const GPUS = 7;
 
-it('lists the wanted GPUs, the least busy of late first', () => {
-  const busyness = new Busyness(4);
-  const list = new Int32Array(4);
-  busyness.ran(2, 0, 5e6);
-  busyness.ran(0, 0, 9e6);
-  expect(busyness.list(list, 10e6, () => true)).toBe(4);
-  expect([...list]).toEqual([1, 3, 2, 0]);
-  // What was long ago counts no more.
-  busyness.ran(3, 20e9, 20e9 + 1e6);
-  expect(busyness.list(list, 20.1e9, (gpu) => gpu !== 1)).toBe(3);
-  expect([...list.subarray(0, 3)]).toEqual([2, 0, 3]);
-});
-
 it('orders as sorting by how busy each one is would', () => {
   const event = fc.record({
     gpu: fc.nat(GPUS - 1),

@@ -28,15 +28,6 @@ describe('Fairness', () => {
     expect(fairness.favor[0]).toBe(0);
   });
 
-  it('has a limit: 148 times as much worth', () => {
-    const fairness = new Fairness(2, 0.55);
-    for (let round = 0; round < 100; round++) {
-      answer(fairness, 0, 100, true);
-      answer(fairness, 1, 25, false);
-    }
-    expect(fairness.factor[1]).toBeCloseTo(148.4, 1);
-  });
-
   it('takes its favor back when the model has caught up', () => {
     const fairness = new Fairness(2, 0.55);
     answer(fairness, 0, 1000, true);
@@ -54,12 +45,5 @@ describe('Fairness', () => {
     const fairness = new Fairness(2, 0.55);
     for (let round = 0; round < 20_000; round++) fairness.answered(round % 2, round % 20 < 4);
     expect([...fairness.favor]).toEqual([0, 0]);
-  });
-
-  it('with a share of 0 lets goodput alone count', () => {
-    const fairness = new Fairness(2, 0);
-    answer(fairness, 0, 1000, true);
-    answer(fairness, 1, 1000, false);
-    expect(fairness.favor[1]).toBe(0);
   });
 });
