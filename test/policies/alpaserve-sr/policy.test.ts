@@ -33,15 +33,6 @@ describe('alpaserve-sr: queues', () => {
     expect(harness.end(4)).toEqual(['INFER model 1 batch 1 on GPU 1']);
   });
 
-  it('requests of one model that follow each other run as one batch', () => {
-    const harness = alpaserve([[0, 1]]);
-    harness.arrive(0, [0]);
-    harness.arrive(1, [1, 1, 1, 0, 1]);
-    expect(harness.end(3)).toEqual(['INFER model 1 batch 4 on GPU 0']);
-    expect(harness.end(11)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.end(14)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-  });
-
   it('what would end late is rejected at once, and only that', () => {
     const harness = alpaserve([[0, 1, 2]]);
     harness.arrive(0, [0]);
@@ -54,16 +45,6 @@ describe('alpaserve-sr: queues', () => {
     harness.end(6);
     harness.end(9);
     expect(harness.answers.at(-1)).toBe('request 3 ok at 9');
-  });
-
-  it('what proves too slow times out, and those behind it go on', () => {
-    const harness = alpaserve([[0, 1, 2]]);
-    harness.arrive(0, [0]);
-    harness.arrive(0, [1], 10);
-    harness.arrive(0, [2], 50);
-    harness.step(7.5);
-    expect(harness.answers).toEqual(['request 1 timeout at 7.5']);
-    expect(harness.end(20)).toEqual(['INFER model 2 batch 1 on GPU 0']);
   });
 });
 
@@ -120,17 +101,6 @@ describe('alpaserve-sr: placements', () => {
     expect(harness.step(100)).toContain('LOAD model 0 on GPU 1');
   });
 
-  it('lasts a window, and nothing wakes the policy when nothing arrives', () => {
-    const harness = alpaserve([[0]]);
-    firstWindow(harness, [0]);
-    expect(harness.controller.nextWakeNs(100 * MS)).toBe(Number.POSITIVE_INFINITY);
-    harness.arrive(200, [0]);
-    harness.settle(201, 300);
-    expect(harness.controller.nextWakeNs(300 * MS)).toBe(1200 * MS);
-    harness.step(1200);
-    expect(harness.controller.nextWakeNs(1200 * MS)).toBe(Number.POSITIVE_INFINITY);
-  });
-
   it('is renewed when a GPU goes, with what is known of the traffic', () => {
     const harness = alpaserve([[0, 1, 2], [3]], { pages: 6 });
     firstWindow(harness, [0, 1, 2, 3, 0, 1, 2, 3]);
@@ -146,15 +116,5 @@ describe('alpaserve-sr: placements', () => {
       true,
       true,
     ]);
-  });
-
-  it('on one lane, LOADs leave room for INFERs between them', () => {
-    const harness = alpaserve([[0], []], { oneLane: true, pages: 8 });
-    firstWindow(harness, [0]);
-    harness.lose(1, 101);
-    expect(harness.arrive(102, [1, 2])).toEqual(['LOAD model 1 on GPU 0']);
-    harness.arrive(103, [0]);
-    expect(harness.end(110)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.end(113)).toEqual(['LOAD model 2 on GPU 0']);
   });
 });

@@ -1,30 +1,9 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OUTCOME_OK } from '../../../src/core/request.js';
 import { Simulator, type SimulatorOptions } from '../../../src/sim/index.js';
 import { type Arrival, createPolicy, ListSource, MS, poisson, resnets } from '../../sim/fixtures.js';
 
 const S = 1000 * MS;
-/** Where costs are flat, values of schedule_ahead may differ by so much. */
-const CLOSE_MS = 0.3;
-
-/** What schedule_ahead is to start with; null: what the policy says. */
-const start = vi.hoisted(() => ({ aheadNs: null as number | null }));
-
-vi.mock('../../../src/policies/common/self-tuning.js', async (original) => {
-  const module = await original<typeof import('../../../src/policies/common/self-tuning.js')>();
-  const { SelfTuning } = module;
-  class StartedAnew extends SelfTuning {
-    constructor(...[leastNs, startNs, ...rest]: ConstructorParameters<typeof SelfTuning>) {
-      super(leastNs, start.aheadNs ?? startNs, ...rest);
-    }
-  }
-  return { ...module, SelfTuning: StartedAnew };
-});
-
-beforeEach(() => {
-  start.aheadNs = null;
-});
-
 const noise = (exec: number) => ({ exec, load: 0, stragglers: 0, stragglerFactor: 1 });
 const network = (delayMs: number) => ({ delayNs: delayMs * MS, jitterNs: 0 });
 const USUAL = { noise: noise(0.02), network: network(0.5) };
@@ -92,19 +71,6 @@ function settled({ timesNs, aheadMs }: Course, fromNs: number) {
 }
 
 describe.each(['clockwork', 'escapement'])('%s with scheduleAhead: auto', (policy) => {
-  it('ends at much the same value, and serves as many, wherever it starts', async () => {
-    const ends: number[] = [];
-    const attainments: number[] = [];
-    for (const startMs of [0, 1, 20, 100]) {
-      start.aheadNs = startMs * MS;
-      const run = await course(policy, traffic(1, 500, 0, 4 * S), { noise: noise(0.05) });
-      ends.push(run.aheadMs.at(-1) as number);
-      attainments.push(run.attainment);
-    }
-    expect(Math.max(...ends) - Math.min(...ends)).toBeLessThan(CLOSE_MS);
-    expect(Math.max(...attainments) - Math.min(...attainments)).toBeLessThan(0.01);
-  });
-
   it('has settled within two seconds after the network has become 5 ms slower', async () => {
     const changes = [{ atNs: 4 * S, ...USUAL, network: network(5.5) }];
     const run = await course(policy, traffic(1, 400, 0, 10 * S), { changes });

@@ -60,11 +60,14 @@ describe('SelfTuning', () => {
     expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(2 * MS + 50 * US, -2);
   });
 
-  it('books it further ahead where lanes are free earlier than foreseen', () => {
-    const course = new Course(new SelfTuning(0, 0), 2);
-    for (let i = 0; i < 400; i++) course.run(i % 2);
-    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(3 * MS + 50 * US, -2);
-  });
+  it.each([0, 1, 20, 100])(
+    'books it further ahead where lanes are free earlier, from %d ms on',
+    (startMs) => {
+      const course = new Course(new SelfTuning(0, startMs * MS), 2);
+      for (let i = 0; i < 400; i++) course.run(i % 2);
+      expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(3 * MS + 50 * US, -2);
+    },
+  );
 
   it('leaves a lane idle now and then, where booking ahead for it would cost all others more', () => {
     // One in a hundred is free 3 ms early; each ms ahead costs 0.3 / 20 of an INFER, its idle ms 1/500.
@@ -80,17 +83,6 @@ describe('SelfTuning', () => {
     const least = new Course(new SelfTuning(1 * MS, 5 * MS), 0);
     for (let i = 0; i < 100; i++) least.run(0);
     expect(least.tuning.tuned.scheduleAheadNs).toBe(1 * MS);
-  });
-
-  it('has followed a change when its window of 300 has, which is looked at every 20', () => {
-    const course = new Course(new SelfTuning(0, 0), 1);
-    for (let i = 0; i < 320; i++) course.run(0);
-    course.delayMs = 6;
-    for (let i = 0; i < 320; i++) course.run(0);
-    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(6 * MS + 50 * US, -3);
-    course.delayMs = 1;
-    for (let i = 0; i < 320; i++) course.run(0);
-    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(1 * MS + 50 * US, -3);
   });
 
   it('tells clocks that are off from a network that is slow', () => {
@@ -145,27 +137,11 @@ describe('SelfTuning', () => {
       return course.tuning;
     }
 
-    it('follows those if no others come', () => {
-      const { scheduleAheadNs, marginNs } = tuned(() => {}).tuned;
-      expect(scheduleAheadNs).toBeGreaterThan(tight);
-      expect(marginNs).toBeGreaterThan(tight);
-    });
-
     it('leaves room for the shortest', () => {
       const tuning = tuned((to, nowNs) => to.offered(tight, 5 * MS, nowNs));
       const { scheduleAheadNs, marginNs } = tuning.tuned;
       expect(scheduleAheadNs).toBeLessThanOrEqual(tight / 2);
       expect(scheduleAheadNs + marginNs + 5 * MS + tuning.deliveryNs + tuning.resultNs).toBeLessThan(tight);
-    });
-
-    it('gives way as soon as one with a short SLO comes', () => {
-      let calls = 0;
-      const { scheduleAheadNs, marginNs } = tuned((to, nowNs) => {
-        calls++;
-        if (calls === 375) to.offered(tight, 5 * MS, nowNs);
-      }).tuned;
-      expect(scheduleAheadNs).toBeLessThanOrEqual(tight / 2);
-      expect(marginNs).toBeLessThan(tight / 2);
     });
 
     it('does not care for an SLO that no idle lane could meet, nor for one of long ago', () => {

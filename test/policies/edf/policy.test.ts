@@ -41,20 +41,6 @@ describe('edf: order', () => {
     expect(harness.end(3)).toEqual(['INFER model 1 batch 2 on GPU 0']);
     expect(harness.end(8)).toEqual(['INFER model 2 batch 1 on GPU 0']);
   });
-
-  it('a GPU takes only what it holds', () => {
-    const harness = edf({ gpus: 2 });
-    harness.controller.gpuDown(1);
-    harness.controller.gpuUp(1, [2]);
-    expect(harness.arrive(0, [0, 2])).toEqual([
-      'INFER model 0 batch 1 on GPU 0',
-      'INFER model 2 batch 1 on GPU 1',
-    ]);
-    harness.arrive(1, [1], 20);
-    harness.arrive(1, [2], 40);
-    expect(harness.end(3, 'GPU 1')).toEqual(['INFER model 2 batch 1 on GPU 1']);
-    expect(harness.end(3, 'GPU 0')).toEqual(['INFER model 1 batch 1 on GPU 0']);
-  });
 });
 
 describe('edf: batches', () => {

@@ -16,16 +16,6 @@ function edgeServing(cluster: Partial<HarnessOptions> = {}): PolicyHarness {
 }
 
 describe('edgeserving: batches', () => {
-  it('takes all that waits of a model, in order of arrival, up to its largest size', () => {
-    const harness = edgeServing();
-    expect(harness.arrive(0, [1, 1, 1])).toEqual(['INFER model 1 batch 4 on GPU 0']);
-    harness.arrive(1, [0], 50);
-    harness.arrive(2, [0], 10);
-    harness.arrive(3, [0, 0, 0]);
-    harness.end(8);
-    expect([...harness.outstanding[0].requests.slice(0, 4)]).toEqual([3, 4, 5, 6]);
-  });
-
   it('drops nothing: what is late is served late', () => {
     const harness = edgeServing();
     harness.arrive(0, [0]);

@@ -55,17 +55,6 @@ describe('pack', () => {
     ).toEqual(['session 1 × 1, session 0 × 1']);
   });
 
-  it('does not merge what the duty cycle has no time for', () => {
-    // Three batches of 3 ms fit into 10 ms. The fourth session comes last: its occupancy is the smallest.
-    const sessions = [
-      [3, 40, 100],
-      [0, 20, 100],
-      [1, 20, 100],
-      [2, 20, 100],
-    ];
-    expect(plan(sessions, 5)).toEqual(['session 1 × 1, session 2 × 1, session 3 × 1', 'session 0 × 4']);
-  });
-
   it('where there are no more GPUs the rest joins the one with the least to do, at the saturating batch', () => {
     const sessions = [
       [0, 20, 490],

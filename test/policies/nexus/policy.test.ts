@@ -59,19 +59,6 @@ describe('nexus: SLOs', () => {
       'request 7 ok at 18.5',
     ]);
   });
-
-  it('allows for what lies between GPU and controller', () => {
-    const harness = warm({ sloNs: 10 * MS });
-    harness.arrive(0, [0]);
-    // It took 3 ms, and 2 more to get there and back.
-    harness.end(5);
-    harness.arrive(5, [1]);
-    harness.arrive(6, [0]);
-    expect(harness.end(10)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    harness.arrive(11, [1]);
-    // 3 + 2 ms do not fit into the 4.5 that are left.
-    expect(harness.end(16.5)).toEqual([]);
-  });
 });
 
 describe('nexus: plans', () => {
@@ -90,15 +77,6 @@ describe('nexus: plans', () => {
     const harness = busy();
     expect(harness.end(9.9)).toEqual(['INFER model 1 batch 2 on GPU 0']);
     expect(harness.step(10)).toEqual(['LOAD model 1 on GPU 1']);
-  });
-
-  it('while a model is on its way it is served where it was', () => {
-    const harness = busy();
-    harness.end(9.9);
-    harness.step(10);
-    harness.arrive(11, [1]);
-    expect(harness.end(14.9, 'INFER')).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.end(17.9, 'INFER')).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
 
   it('what is warm stays where it is', () => {

@@ -36,17 +36,6 @@ describe('GroupPlan', () => {
     expect(ranges(groups)).toEqual(['0-0', '1-1', '1-1', '0-0']);
   });
 
-  it('remembers half of what was before', () => {
-    const groups = plan(2, 4);
-    arrive(groups, [8, 4, 0, 4]);
-    groups.renew(PERIOD_NS);
-    expect(ranges(groups)).toEqual(['0-0', '1-1', '0-0', '1-1']);
-    // In halves of halves 2, 2, 4 and 2: by the new counts alone model 0 would not count, and stay with model 2.
-    arrive(groups, [0, 2, 8, 2]);
-    groups.renew(2 * PERIOD_NS);
-    expect(ranges(groups)).toEqual(['1-1', '1-1', '0-0', '0-0']);
-  });
-
   it('deals a model to a group with a GPU that it fits on, however crowded', () => {
     // Two GPUs of 8 pages come before six of 4. The last model needs 7, and is dealt out last: no request asks for it.
     const equal = models(4);
@@ -65,16 +54,5 @@ describe('GroupPlan', () => {
       if (round > 0) groups.renew(round * PERIOD_NS);
       expect(groups.first[3]).toBeLessThan(2);
     }
-  });
-
-  it('makes as many groups as the smallest GPU needs', () => {
-    const all = models(4).map((each) => ({ ...each, otherKinds: [each] }));
-    const kinds = [
-      { gpus: 2, pages: 8 },
-      { gpus: 2, pages: 4 },
-    ];
-    expect(
-      ranges(new GroupPlan(new Cluster({ models: all, gpus: 4, pages: 8, kinds }), SIZES, PERIOD_NS)),
-    ).toEqual(['0-1', '2-3', '0-1', '2-3']);
   });
 });

@@ -72,23 +72,6 @@ describe('shepherd: preemption', () => {
     expect(harness.outstanding[0].count).toBe(4);
   });
 
-  it('but not those that would be late in it', () => {
-    const harness = shepherd();
-    // Four take 8 ms.
-    harness.arrive(0, [0], 8.9);
-    expect(harness.arrive(1, [0, 0, 0])).toEqual([]);
-    expect(harness.arrive(1, [0])).toEqual(['ABORT model 0 on GPU 0']);
-  });
-
-  it('nor those of a batch that would not be formed afterwards', () => {
-    // Two were seen to take longer than four.
-    const slow = models(1, { execNs: [3 * MS, 30 * MS, 8 * MS] });
-    const harness = shepherd({ models: slow, warm: [0] }, { preemption: 2 });
-    harness.arrive(0, [0], 20);
-    expect(harness.arrive(1, [0], 20)).toEqual([]);
-    expect(harness.end(3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
   it('counts only requests that can still be met once the GPU is free', () => {
     const harness = shepherd();
     harness.arrive(0, [0]);
@@ -110,15 +93,6 @@ describe('shepherd: preemption', () => {
     harness.end(21);
     harness.arrive(21, [0]);
     expect(harness.arrive(22, [2, 2, 2, 2])).toEqual(['ABORT model 0 on GPU 0']);
-  });
-
-  it('a request that is not worth waiting again for any more times out', () => {
-    const harness = shepherd();
-    harness.arrive(0, [0], 4);
-    harness.arrive(1, [1, 1, 1, 1]);
-    harness.end(1, 'ABORT');
-    harness.end(2, 'INFER', STATUS_ABORTED);
-    expect(harness.answers).toEqual(['request 0 timeout at 2']);
   });
 });
 

@@ -38,24 +38,6 @@ describe('symphony: deferral', () => {
     expect(harness.step(12)).toEqual(['INFER model 0 batch 2 on GPU 0']);
   });
 
-  it('holds three until they must start, for a fourth would take no longer', () => {
-    const harness = symphony();
-    harness.arrive(0, [0, 0, 0]);
-    expect(harness.step(11.999)).toEqual([]);
-    expect(harness.step(12)).toEqual(['INFER model 0 batch 4 on GPU 0']);
-    expect(harness.outstanding[0].count).toBe(3);
-    harness.end(20);
-    expect(harness.answers.every((answer) => answer.endsWith('ok at 20'))).toBe(true);
-  });
-
-  it('what was held beyond its margin is sent as long as its deadline can be met', () => {
-    const harness = symphony({}, 2 * MS);
-    harness.arrive(0, [0]);
-    expect(wakeMs(harness, 0)).toBe(13);
-    // The clock of a live system may wake it late.
-    expect(harness.step(16.5)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
   it('what cannot meet its deadline is given up, margin or not', () => {
     const harness = symphony({}, 2 * MS);
     harness.arrive(0, [0]);
@@ -95,21 +77,6 @@ describe('symphony: matching', () => {
     expect(harness.step(19)).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
 
-  it('of free GPUs the one that has been free for longest is taken, then the first', () => {
-    const harness = symphony({ gpus: 3 });
-    for (let gpu = 0; gpu < 3; gpu++) harness.controller.gpuUp(gpu, [0]);
-    const full = [0, 0, 0, 0];
-    expect(harness.arrive(0, [...full, ...full, ...full])).toEqual([
-      'INFER model 0 batch 4 on GPU 0',
-      'INFER model 0 batch 4 on GPU 1',
-      'INFER model 0 batch 4 on GPU 2',
-    ]);
-    harness.end(8, 'GPU 1');
-    harness.end(9, 'GPU 0');
-    expect(harness.arrive(10, full)).toEqual(['INFER model 0 batch 4 on GPU 1']);
-    expect(harness.arrive(11, full)).toEqual(['INFER model 0 batch 4 on GPU 0']);
-  });
-
   it('passes over a request that would keep a batch below its target, and gives it up', () => {
     const harness = symphony();
     harness.arrive(0, [0, 0, 0, 0]);
@@ -119,16 +86,6 @@ describe('symphony: matching', () => {
     expect(harness.end(8)).toEqual(['INFER model 1 batch 4 on GPU 0']);
     harness.step(9.000001);
     expect(harness.answers).toContain('request 4 timeout at 9.000001');
-  });
-
-  it('keeps a request that is nearly late where there are too few others for a larger batch', () => {
-    const harness = symphony();
-    harness.arrive(0, [0, 0, 0, 0]);
-    harness.arrive(1, [1], 11);
-    harness.arrive(2, [1], 12);
-    // Neither two nor the second alone could wait.
-    expect(harness.end(8)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-    expect(harness.outstanding[0].requests[0]).toBe(4);
   });
 });
 
