@@ -89,15 +89,6 @@ describe('ABORT in simulation', () => {
     });
   });
 
-  it('calls off what waits at once; it comes back and waits for the lane again', async () => {
-    expect((await aborted([20, 20.5], [21])).infers).toEqual([
-      [97, 21, 21],
-      [97, 20, 22],
-      [0, 22, 25],
-      [0, 25, 28],
-    ]);
-  });
-
   it('lets an INFER end that would end sooner, or at the very same time', async () => {
     for (const abortMs of [22, 22.5, 22.999]) {
       const { infers, answers } = await aborted([20], [abortMs]);
@@ -117,12 +108,5 @@ describe('ABORT in simulation', () => {
     });
     // It gets there half a millisecond after the INFER has ended.
     expect((await aborted([20], [23.5], { network })).infers).toEqual([[0, 20.5, 23.5]]);
-  });
-
-  it('stops an INFER that has not begun because of its overhead, which so takes no time', async () => {
-    expect((await aborted([20], [21], { abortNs: MS / 4, overheadNs: 2 * MS })).infers).toEqual([
-      [97, 21.25, 21.25],
-      [0, 23.25, 26.25],
-    ]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type EventKind, EventQueue, EXEC_END, LOAD_END, WORKER_WAKE } from '../../src/sim/event-queue.js';
+import { type EventKind, EventQueue } from '../../src/sim/event-queue.js';
 
 interface Planned {
   readonly timeNs: number;
@@ -40,20 +40,5 @@ describe('EventQueue', () => {
         }
       }),
     );
-  });
-
-  it('handles EXEC before WEIGHTS of one GPU, and GPUs by id', () => {
-    const queue = new EventQueue();
-    queue.schedule(7, WORKER_WAKE, 0, null);
-    queue.schedule(7, LOAD_END, 1, null);
-    queue.schedule(7, EXEC_END, 1, null);
-    queue.schedule(7, LOAD_END, 0, null);
-    const order = [1, 2, 3, 4].map(() => queue.pop()).map(({ gpu, kind }) => [gpu, kind]);
-    expect(order).toEqual([
-      [0, LOAD_END],
-      [0, WORKER_WAKE],
-      [1, EXEC_END],
-      [1, LOAD_END],
-    ]);
   });
 });

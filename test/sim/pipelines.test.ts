@@ -110,14 +110,6 @@ describe('a pipeline', () => {
     expect(answers.every(({ outcome }) => outcome === OUTCOME_OK)).toBe(true);
   });
 
-  it('takes a step as often as its probability says', async () => {
-    const steps = [step(0), step(1, [0], { probability: 0.3, least: 0, mean: 0.3 })];
-    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(1000) });
-    const taken = answers.filter(({ model }) => model === 1).length;
-    // 300, and four standard deviations.
-    expect(Math.abs(taken - 300)).toBeLessThan(58);
-  });
-
   it.each([
     ['equal', [20, 40, 60]],
     ['proportional', [20, 40, 60]],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { GpuKind } from '../../src/core/cluster-spec.js';
 import type { ModelSpec } from '../../src/core/model.js';
-import { AUTO } from '../../src/policies/entry.js';
+import { AUTO, type PolicyOptions } from '../../src/policies/entry.js';
 import { ListSource, MS, poisson, type RunOptions } from './fixtures.js';
 
 export const randomModel: fc.Arbitrary<ModelSpec> = fc
@@ -60,108 +60,66 @@ const faults = fc.record(
   { requiredKeys: [] },
 );
 
+const anyOf = fc.constantFrom;
+const SIZES = anyOf(1, 3, 8);
+const MARGIN = anyOf(0, 2 * MS);
+
+/** Options of each policy, drawn apart; how often it is drawn. */
+const POLICIES: readonly (readonly [
+  policy: string,
+  options: fc.Arbitrary<PolicyOptions>,
+  weight?: number,
+])[] = [
+  [
+    'clockwork',
+    fc
+      .record({
+        ahead: fc.oneof(fc.integer({ min: 0, max: 30 * MS }), anyOf(1 * MS, 5 * MS, 10 * MS)),
+        delta: fc.option(fc.nat(20 * MS)),
+        maxBatch: anyOf(1, 3, 4, 8),
+        maxExec: anyOf(1, 5 * MS, 250 * MS),
+      })
+      .map(({ ahead, delta, ...rest }) => ({ scheduleAhead: ahead, latestDelta: delta ?? ahead, ...rest })),
+    2,
+  ],
+  ['clockwork', fc.record({ scheduleAhead: fc.constant(AUTO), maxBatch: SIZES })],
+  [
+    'escapement',
+    fc.record({
+      scheduleAhead: anyOf<number | 'auto'>(AUTO, AUTO, 0, 1 * MS, 20 * MS),
+      fairness: anyOf(0, 0.55, 1),
+      maxBatch: SIZES,
+    }),
+    2,
+  ],
+  ['clipper', fc.record({ maxBatch: SIZES, increase: anyOf(1, 2), maxDelay: anyOf(0, 3 * MS) })],
+  ['edf', fc.record({ maxBatch: SIZES, margin: MARGIN })],
+  ['edgeserving', fc.record({ maxBatch: SIZES })],
+  ['nexus', fc.record({ maxBatch: SIZES, epoch: anyOf(20 * MS, 1000 * MS) })],
+  ['fifo', fc.record({ maxBatch: anyOf(1, 3, 4, 8), maxDelay: fc.nat(10 * MS) })],
+  [
+    'alpaserve-sr',
+    fc.record({ maxBatch: SIZES, window: anyOf(20 * MS, 100 * MS, 1000 * MS), margin: MARGIN }),
+  ],
+  ['symphony', fc.record({ maxBatch: SIZES, margin: MARGIN })],
+  [
+    'shepherd',
+    fc.record({
+      ...{
+        maxBatch: SIZES,
+        preemption: anyOf(1, 2, 3.03),
+        period: anyOf(20 * MS, 1000 * MS),
+        margin: MARGIN,
+      },
+    }),
+  ],
+];
+
 const policy = fc.oneof(
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      policy: fc.constant('clockwork'),
-      options: fc
-        .record({
-          ahead: fc.oneof(fc.integer({ min: 0, max: 30 * MS }), fc.constantFrom(1 * MS, 5 * MS, 10 * MS)),
-          delta: fc.option(fc.nat(20 * MS)),
-          maxBatch: fc.constantFrom(1, 3, 4, 8),
-          maxExec: fc.constantFrom(1, 5 * MS, 250 * MS),
-        })
-        .map(({ ahead, delta, ...rest }) => ({ scheduleAhead: ahead, latestDelta: delta ?? ahead, ...rest })),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('clockwork'),
-      options: fc.record({ scheduleAhead: fc.constant(AUTO), maxBatch: fc.constantFrom(1, 3, 8) }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      policy: fc.constant('escapement'),
-      options: fc.record({
-        scheduleAhead: fc.constantFrom(AUTO, AUTO, 0, 1 * MS, 20 * MS),
-        fairness: fc.constantFrom(0, 0.55, 1),
-        maxBatch: fc.constantFrom(1, 3, 8),
-      }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('clipper'),
-      options: fc.record({
-        maxBatch: fc.constantFrom(1, 3, 8),
-        increase: fc.constantFrom(1, 2),
-        maxDelay: fc.constantFrom(0, 3 * MS),
-      }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('edf'),
-      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), margin: fc.constantFrom(0, 2 * MS) }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('edgeserving'),
-      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8) }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('nexus'),
-      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), epoch: fc.constantFrom(20 * MS, 1000 * MS) }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('fifo'),
-      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 4, 8), maxDelay: fc.nat(10 * MS) }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('alpaserve-sr'),
-      options: fc.record({
-        maxBatch: fc.constantFrom(1, 3, 8),
-        window: fc.constantFrom(20 * MS, 100 * MS, 1000 * MS),
-        margin: fc.constantFrom(0, 2 * MS),
-      }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('symphony'),
-      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), margin: fc.constantFrom(0, 2 * MS) }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('shepherd'),
-      options: fc.record({
-        maxBatch: fc.constantFrom(1, 3, 8),
-        preemption: fc.constantFrom(1, 2, 3.03),
-        period: fc.constantFrom(20 * MS, 1000 * MS),
-        margin: fc.constantFrom(0, 2 * MS),
-      }),
-    }),
-  },
+  ...POLICIES.map(([policy, options, weight = 1]) => ({
+    weight,
+    arbitrary: fc.record({ policy: fc.constant(policy), options }),
+  })),
 );
 
 /**

@@ -27,14 +27,6 @@ test('each model has one factor for all its durations, within the error, evenly 
     expect(Math.abs(factors.filter((factor) => factor < limit).length / 4000 - share)).toBeLessThan(0.03);
 });
 
-test('the seed decides, and pages and copies stay', () => {
-  const models = resnets(2);
-  expect(trueModels(models, 0.1, 4)).toEqual(trueModels(models, 0.1, 4));
-  expect(trueModels(models, 0.1, 4)).not.toEqual(trueModels(models, 0.1, 5));
-  const [first] = trueModels(models, 0.1, 4);
-  expect(first).toMatchObject({ name: 'resnet50-0', pages: 7, inputBytes: 602_112 });
-});
-
 test('factors by model are of its INFERs only', () => {
   const models = resnets(2);
   const [first, second] = trueModels(models, 0, 1, { 'resnet50-1': 1.5 });
