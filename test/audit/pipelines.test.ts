@@ -87,56 +87,6 @@ describe('a run with pipelines', () => {
     expect([requests.ok, failures!.refused, failures!.restTooLong].every((count) => count > 0)).toBe(true);
   });
 
-  it('has the accuracy of the steps with variants that ran, over the requests that have one', () => {
-    const [head, ...lines] = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
-    const columns = head!.split('\t');
-    const rows = lines.map((line) => {
-      const cells = line.split('\t');
-      const [id, model, step, parent, inTime, t, latency] = [
-        ...['request_id', 'model_id', 'step_id', 'parent_id', 'deadline_met', 't', 'latency'],
-      ].map((name) => Number(cells[columns.indexOf(name)]));
-      return { id, model, step, parent, counts: inTime === 1 && t! - latency! >= 1e9 };
-    });
-    const rated = rows.flatMap(({ id, model, counts }) => {
-      if (!counts || model !== 2) return [];
-      const own = rows.filter(({ parent }) => parent === id);
-      const face = own.filter(({ step }) => step === 2);
-      const hasJoin = own.some(({ step }) => step === 3);
-      if (face.length === 0 && !hasJoin) return [];
-      const right = face.reduce((sum, each) => sum + [0.9, 0.7][each.model!]!, 0);
-      return [(face.length === 0 ? 1 : right / face.length) * (hasJoin ? 0.95 : 1)];
-    });
-    const mean = rated.reduce((sum, each) => sum + each) / rated.length;
-    const { by } = run.summary;
-    expect(rated.length).toBeLessThan(0.95 * by.pipeline![0]!.requests.ok);
-    for (const figures of [by.pipeline![0]!, run.summary]) {
-      expect(figures.accuracy).toBeCloseTo(mean, 10);
-      expect(figures.accurateAttainment).toBeCloseTo(mean * figures.attainment!, 10);
-    }
-    expect(by.pipeline![1]).not.toHaveProperty('accuracy');
-  });
-
-  it('counts requests from end to end, and steps apart', () => {
-    const { summary } = run;
-    const [chains, alone] = summary.by.pipeline!;
-    const steps = summary.by.step!;
-    const plain = summary.requests.offered - chains!.requests.offered - alone!.requests.offered;
-    expect(summary.by.group!.map(({ requests }) => requests.offered)).toEqual([
-      chains!.requests.offered,
-      alone!.requests.offered + plain,
-    ]);
-    const stepped = steps.reduce((sum, { requests }) => sum + requests.offered, 0);
-    const byModel = summary.by.model.reduce((sum, { requests }) => sum + requests.offered, 0);
-    expect(byModel).toBe(plain + stepped);
-    expect(steps.map(({ key }) => key)).toEqual([
-      'crops.detect',
-      'crops.crop',
-      'crops.face',
-      'crops.join',
-      'alone.resnet50',
-    ]);
-  });
-
   it.each([
     ['a step that began at another time', { step_id: '1', result: '0' }, { latency: '1' }, 'pipeline'],
     [

@@ -97,21 +97,6 @@ describe('Controller: answers', () => {
     harness.controller.step(14 * MS);
     expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_OK]);
   });
-
-  it('answers error to every request of a failed INFER', () => {
-    const harness = warm();
-    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-    for (let i = 0; i < 2; i++) harness.controller.offer(0, 10 * MS, 50 * MS, 0);
-    harness.controller.step(10 * MS);
-    harness.finish(STATUS_INFER_TOO_LATE, 11 * MS, 11 * MS);
-    harness.controller.step(12 * MS);
-    expect(harness.answers.map(({ id, outcome }) => [id, outcome])).toEqual([
-      [0, OUTCOME_ERROR],
-      [1, OUTCOME_ERROR],
-    ]);
-    expect(harness.controller.cluster.exec[0].outstanding).toBe(0);
-    expect(harness.controller.cluster.nominalExecNs(0, 1)).toBe(5 * MS);
-  });
 });
 
 describe('Controller: bookkeeping', () => {
@@ -207,13 +192,6 @@ describe('Controller: ABORT', () => {
     harness.controller.step(45 * MS);
     expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 45 * MS }]);
   });
-
-  it('answers timeout where the SLO is over', () => {
-    const harness = aborting();
-    harness.finish(STATUS_ABORTED, 10 * MS, 60 * MS + 1);
-    harness.controller.step(60 * MS + 1);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 60 * MS + 1 }]);
-  });
 });
 
 describe('Controller: admission by prediction', () => {
@@ -250,14 +228,6 @@ describe('Controller: admission by prediction', () => {
     harness.controller.step(0);
     expect(harness.answers).toEqual([]);
     expect(harness.sent.map(({ kind }) => kind)).toEqual([LOAD]);
-  });
-
-  it('refuses at once while no GPU is there', () => {
-    const harness = new ControllerHarness('predict');
-    for (const gpu of [0, 1]) harness.controller.gpuDown(gpu);
-    harness.controller.offer(0, 0, 5 * MS, 0);
-    harness.controller.step(0);
-    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_REJECTED]);
   });
 });
 
@@ -301,13 +271,6 @@ describe('Controller: missedWindow', () => {
     harness.controller.step(43 * MS);
     // The deadline is 60 ms, the INFER takes 3.
     expect(harness.sent).toMatchObject([{ latestNs: 57 * MS }]);
-  });
-
-  it('retry: ends with the SLO, as timeout', () => {
-    const harness = inferring('retry');
-    harness.finish(STATUS_INFER_TOO_LATE, 60 * MS, 60 * MS);
-    harness.controller.step(60 * MS + 1);
-    expect(harness.answers).toMatchObject([{ outcome: OUTCOME_TIMEOUT }]);
   });
 
   it('retry: what is refused in the instant that it was sent is not sent again for ever', () => {

@@ -110,12 +110,6 @@ describe('under overload', () => {
     expect(c).toBeLessThan(560);
     expect(a + b + c).toBeGreaterThan(900);
   });
-
-  it('nothing is limited without overload, nor a tenant that is alone', () => {
-    expect(play([1, 1], [300, 600], 1000)).toEqual([300, 600].map((rate) => expect.closeTo(rate, -1)));
-    const [alone] = play([1, 1], [5000, 0.1], 1000);
-    expect(alone).toBeGreaterThan(980);
-  });
 });
 
 describe('a loss by chance', () => {
@@ -138,14 +132,6 @@ describe('a loss by chance', () => {
 
   it('does not hold back a rise of demand for long', () => {
     expect(sentOfMany(5)).toBe(1000);
-  });
-
-  it('limits no one while none gets more for its share', () => {
-    const fair = new FairShares([{ share: 1 }, { share: 1 }], NO_LOAD);
-    for (let nowNs = 0; nowNs < 20 * S; nowNs += 10 * MS) {
-      expect(fair.standing(0, MS, nowNs)).not.toBe(BEYOND_SHARE);
-      fair.answered(0, MS, nowNs % S !== 0);
-    }
   });
 });
 

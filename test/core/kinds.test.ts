@@ -103,14 +103,6 @@ describe('a cluster of several kinds of GPUs', () => {
     expect(suited()).toEqual([true, true]);
   });
 
-  it('gives up on a model once the device has failed on all GPUs that may hold it', () => {
-    const cluster = mixed(twoKinds({ pages: 12 }));
-    cluster.bars.failed(0, 1, 0);
-    expect(cluster.cannotLoad(0)).toBe(false);
-    cluster.bars.failed(0, 2, 0);
-    expect(cluster.cannotLoad(0)).toBe(true);
-  });
-
   it('forgets what it knew of the model before in a slot', () => {
     const kinds = [
       { gpus: 1, pages: 10 },
@@ -154,14 +146,5 @@ describe('predictLatencyNs on several kinds of GPUs', () => {
     expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 3) * MS);
     cluster.exec[0].add(1, 20 * MS, 0);
     expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 9) * MS);
-  });
-
-  it('loads a model that is nowhere where it is ready first, and only where it fits', () => {
-    const cluster = mixed(twoKinds());
-    expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 8 + 3) * MS);
-    cluster.weights[0].add(1, 20 * MS, 0);
-    expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 6 + 9) * MS);
-    const large = mixed(twoKinds({ pages: 12 }));
-    expect(predictLatencyNs(large, 0, 0, 0)).toBe((1 + 6 + 9) * MS);
   });
 });

@@ -35,11 +35,6 @@ describe('lengths', () => {
     expect(bucketOf(model({}), 1000)).toBe(0);
   });
 
-  it('are padded to the longest where that is what is asked for', () => {
-    expect(cluster('longest', texts()).rows.bucketOf(0, 3)).toBe(2);
-    expect(cluster('batch', texts()).rows.bucketOf(0, 3)).toBe(0);
-  });
-
   it('are expected to take what the profile says of each, next to models without', () => {
     const known = cluster('bucket', model({ name: 'plain' }), texts(), model({ name: 'other' }));
     for (const bucket of [0, 1, 2]) {

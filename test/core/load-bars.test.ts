@@ -44,10 +44,4 @@ describe('LoadBars', () => {
     bars.advance(S);
     expect(bars.isHopeless(0, 3)).toBe(false);
   });
-
-  it('leave hope for a model that has not failed, though another has and all GPUs are gone', () => {
-    const bars = new LoadBars(2, 1);
-    bars.failed(1, 0, 0);
-    expect([bars.isHopeless(0, 0), bars.isHopeless(1, 0)]).toEqual([false, true]);
-  });
 });

@@ -66,32 +66,6 @@ function load(harness: ControllerHarness, nowNs: number, then: () => void): void
 }
 
 describe('the cause of a failed request', () => {
-  // An INFER of one request takes 3 ms, and what still waits 40 ms after it came is given up.
-  it.each([
-    [47 * MS, 'timedOutQueued'],
-    [47 * MS + 1, 'timedOutCold'],
-  ])('is the queue if the model came in time for an INFER: at %i ns, %s', (loadedNs, cause) => {
-    expect(
-      causesOf(false, ({ harness, come, end }) => {
-        harness.policy.onSchedule = () => {};
-        come(10 * MS);
-        load(harness, 12 * MS, () => end(STATUS_OK, loadedNs));
-        harness.controller.step(50 * MS);
-      }),
-    ).toEqual({ [cause]: 1 });
-  });
-
-  it('is the queue if the model was there when the request came, however short that was before', () => {
-    expect(
-      causesOf(true, ({ harness, come }) => {
-        harness.policy.onSchedule = () => {};
-        harness.policy.dueAfterNs = MS;
-        come(10 * MS);
-        harness.controller.step(11 * MS);
-      }),
-    ).toEqual({ timedOutQueued: 1 });
-  });
-
   it.each([
     [STATUS_INFER_TOO_LATE, 'missedWindow'],
     [STATUS_WEIGHTS_MISSING, 'missedWindow'],
@@ -118,22 +92,6 @@ describe('the cause of a failed request', () => {
     expect(lostAt(70 * MS)).toEqual({ workerLost: 1 });
   });
 
-  it('is the window that was missed, though the request was queued again and given up there', () => {
-    const missedAt = (missedNs: number) =>
-      causesOf(
-        true,
-        ({ harness, come, end }) => {
-          come(10 * MS);
-          harness.policy.onSchedule = () => {};
-          end(STATUS_INFER_TOO_LATE, missedNs);
-          harness.controller.step(200 * MS);
-        },
-        'retry',
-      );
-    expect(missedAt(20 * MS)).toEqual({ missedWindow: 1 });
-    expect(missedAt(70 * MS)).toEqual({ missedWindow: 1 });
-  });
-
   it('is the queue if the policy called its INFER off', () => {
     expect(
       causesOf(
@@ -158,22 +116,5 @@ describe('the cause of a failed request', () => {
         load(harness, 12 * MS, () => end(STATUS_DEVICE_ERROR, 20 * MS));
       }),
     ).toEqual({ deviceError: 1 });
-  });
-
-  it('is none if a second try was in time; the next request in its slot has a cause of its own', () => {
-    expect(
-      causesOf(
-        true,
-        ({ harness, come, end }) => {
-          come(10 * MS);
-          end(STATUS_INFER_TOO_LATE, 20 * MS);
-          end(STATUS_OK, 30 * MS);
-          harness.policy.onSchedule = () => {};
-          come(40 * MS);
-          harness.controller.step(200 * MS);
-        },
-        'retry',
-      ),
-    ).toEqual({ timedOutQueued: 1 });
   });
 });

@@ -100,11 +100,6 @@ test('a slice beyond the trace is an error that says how long it is', async () =
   expect(message).toMatch(/workload\.minutes: 2:6 is not within the trace's minutes 0:5/);
 });
 
-test('a trace without a single invocation has no arrivals', async () => {
-  const silent = file('silent.csv', 'HashFunction,1,2\nf,0,0\n');
-  expect(await play({ path: silent })).toEqual([]);
-});
-
 test('a scale that would outrun the clock is refused with the minute and the rate', async () => {
   expect(await failure(() => open({ scale: 1e6 }))).toMatchObject({
     code: 'E_CONFIG_VALUE',
