@@ -306,7 +306,7 @@ const STATE_MASK = (1 << STATE_BITS) - 1;
  * Weights on a GPU, with a generation for each that grows whenever they leave, so that code that remembers the
  * generation can later check for a change. Both share one number per model, because they are always read together.
  */
-export class WeightsTable {
+class WeightsTable {
   private cells: Int32Array;
 
   constructor(models: number) {

@@ -105,7 +105,7 @@ function drive({ orders, copies, oneLane, overheadNs, outputNs, stopNs }: SetUp,
 }
 
 describe('Worker', () => {
-  it('does what one does that is told at each instant and remembers nothing but what it was told', () => {
+  it('does what its rules say when they are looked up at each instant', () => {
     fc.assert(
       fc.property(setUp, (drawn) => {
         expect(drive(drawn, false)).toEqual(drive(drawn, true));

@@ -154,7 +154,7 @@ const MOST_FROM = 1 + Math.log(MOST);
 /**
  * Urgency of waiting requests at a later time: e^(time since arrival / SLO − 1) each, 1 at the deadline, at most 10.
  */
-export class Urgency {
+class Urgency {
   /** By model: longest SLO of its requests so far. */
   private readonly longestSloNs: Float64Array;
 
