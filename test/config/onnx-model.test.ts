@@ -52,17 +52,6 @@ describe('a model of kind onnx', () => {
     );
   });
 
-  it('has the name of its folder, though its profile came from another', async () => {
-    const copy = join(dir, 'copy', '1');
-    mkdirSync(copy, { recursive: true });
-    writeFileSync(join(copy, 'profile.cpu.json'), JSON.stringify(PROFILE));
-    for (const path of ['copy', 'copy/1/model.onnx'])
-      expect((await load(`{ kind: onnx, path: ${path} }`)).models).toMatchObject([{ name: 'copy' }]);
-    writeFileSync(join(dir, 'profile.cpu.json'), JSON.stringify(PROFILE));
-    expect((await load('{ kind: onnx, path: some.onnx }')).models).toMatchObject([{ name: 'resnet18' }]);
-    expect((await load('{ kind: onnx, path: copy, name: mine }')).models).toMatchObject([{ name: 'mine' }]);
-  });
-
   it('is the FP16 file next to it at that precision, with a profile of its own', async () => {
     const folder = join(dir, 'resnet18', '10', 'fp16');
     const file = join(folder, 'model.onnx');

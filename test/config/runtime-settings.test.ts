@@ -83,13 +83,6 @@ describe('environment', () => {
     ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'true' }]);
   });
 
-  it('is not looked at unless asked', async () => {
-    process.env.ESCAPEMENT_LANE_THREADS = '3';
-    const { runtime } = await parseExperiment(REST, 'exp.yaml');
-    delete process.env.ESCAPEMENT_LANE_THREADS;
-    expect(runtime.laneThreads).toBe(8);
-  });
-
   it('names variables that look like ours and are not', () => {
     const found = unknownVariables({
       ESCAPEMENT_INTRA_OPS_THREADS: '2',

@@ -61,18 +61,6 @@ describe('what a server takes of an experiment', () => {
 
   it.each([
     [
-      'clairvoyant',
-      '[{ kind: t4, max: 6 }]',
-      /^.*scaler\.kind: clairvoyant must know all arrivals in advance: simulations only$/,
-    ],
-    ['reactive', '4', /scaler\.kind: needs kinds that may grow/],
-  ])('is no scaler %s of %s', async (kind, gpus, message) => {
-    const text = `${WITHOUT_GPUS}cluster: { gpus: ${gpus} }\nscaler: { kind: ${kind} }\n`;
-    expect((await rejection(readServerSettings(sources({ text })))).message).toMatch(message);
-  });
-
-  it.each([
-    [
       'cluster.gpus=3',
       'E_CONFIG_KEY',
       /^--set cluster\.gpus=3: a server takes slo, plugins, policy, admission, padding, classes, scaler, tenants, runtime/,

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
 import { INFER, LOAD, UNLOAD } from '../../src/core/action.js';
 import { NO_MODEL } from '../../src/core/model.js';
-import { OUTCOME_OK } from '../../src/core/request.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { Simulator } from '../../src/sim/index.js';
 import { model as spec } from '../core/fixtures.js';
@@ -126,53 +125,6 @@ describe.each(POLICIES.map(({ kind }) => kind))('models that come and go under %
     // Larger batches than the model before had.
     expect(reused.some((action) => /^2 \d 1 [48] /.test(action))).toBe(true);
     expect(reused).toEqual(fresh);
-  });
-});
-
-describe.each(POLICIES.map(({ kind }) => kind))('workers with different models under %s', (policy) => {
-  it('serves each model, on GPUs that have it and no other', async () => {
-    // Each model is on two of three GPUs.
-    const places = [
-      [0, 1],
-      [1, 2],
-      [0, 2],
-    ];
-    const ran = places.map(() => new Set<number>());
-    let ok = 0;
-    const arrivals = poisson({ seed: 1, rateRps: 500, durationNs: 2000 * MS, models: 3, slosNs: [60 * MS] });
-    let next = 0;
-    const source = { timeNs: 0, model: 0, sloNs: 60 * MS, user: 0, advance };
-    const simulator = new Simulator({
-      models: places.map((_, m) => spec({ name: `m${m}` })),
-      ...{ gpus: 3, pages: 20, defaultSloNs: 60 * MS, seed: 1, source, checks: true },
-      createPolicy: createPolicy(policy),
-      observer: {
-        answered: (_requests, _slot, outcome) => {
-          if (outcome === OUTCOME_OK) ok++;
-        },
-        completed: ({ kind, gpu, model }) => {
-          if (kind === INFER || kind === LOAD) ran[model].add(gpu);
-        },
-      },
-    });
-    for (const [model, on] of places.entries())
-      simulator.controller.setAbsent(
-        model,
-        [0, 1, 2].filter((gpu) => !on.includes(gpu)),
-      );
-    advance();
-    await simulator.run();
-    for (const [model, on] of places.entries()) {
-      expect(ran[model].size).toBeGreaterThan(0);
-      expect(on).toEqual(expect.arrayContaining([...ran[model]]));
-    }
-    expect(ok).toBeGreaterThan(0.5 * arrivals.length);
-
-    function advance(): void {
-      const arrival = arrivals[next++];
-      source.timeNs = arrival?.timeNs ?? Number.POSITIVE_INFINITY;
-      source.model = arrival?.model ?? 0;
-    }
   });
 });
 

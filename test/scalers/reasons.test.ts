@@ -2,10 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ScaledKind, Scaler, ScalingView } from '../../src/core/scaler.js';
 import { Autoscaler } from '../../src/scalers/autoscaler.js';
-import { clairvoyantEntry } from '../../src/scalers/clairvoyant.js';
 import { predictiveEntry } from '../../src/scalers/predictive.js';
 import { reactiveEntry } from '../../src/scalers/reactive.js';
-import { neededText } from '../../src/scalers/reasons.js';
 
 const S = 1e9;
 const MS = 1e6;
@@ -121,26 +119,6 @@ describe('a reader of a reason gets the same number of GPUs', () => {
     // 300/s in batches of two, 8 ms each: 2.4 GPU-seconds per second.
     const { reason } = scaler.decide(view({ ...one, arrivals: 3000, predictedAttainment: 1 }, 1));
     expect(reason).toMatch(/^demand 2\.40 GPUs, 3\.60 taken as enough until there are forecasts/);
-  });
-
-  it('from the work that comes, and the headroom', () => {
-    const hindsight = [1, 5.3, 2, 9, 9, 9, 9];
-    const scaler = clairvoyantEntry.create({ hindsight, hindsightNs: 10 * S }, { headroom: 1.25 });
-    const one = { on: 1, execUtilization: 0, weightsUtilization: 0, queued: 0, failed: 0 };
-    const now = view({ ...one, arrivals: 0, predictedAttainment: 1 }, 0, { startNs: 10 * S });
-    expect(scaler.decide(now)).toEqual({
-      gpus: [7],
-      reason: 'work of up to 5.30 GPUs in the next 20 s, times headroom 1.25: 6.63 GPUs needed',
-    });
-  });
-
-  it('where there are several kinds, in GPUs of the first', () => {
-    const fast = { ...KIND, name: 'v100', on: 1, min: 1, max: 2 };
-    const slow = { ...KIND, name: 't4', speed: 0.25, on: 0, min: 0, max: 4 };
-    expect(neededText([fast, slow], [2, 4], 3.204)).toBe('3.21 GPUs of v100 needed, more than max allows');
-    expect(neededText([fast, slow], [1, 0], 0)).toBe('0.00 GPUs of v100 needed, fewer than min');
-    expect(neededText([fast, slow], [1, 1], 1.25)).toBe('1.25 GPUs of v100 needed');
-    expect(neededText([fast, slow], [1, 0], 0.5)).toBe('0.50 GPUs of v100 needed');
   });
 });
 

@@ -60,11 +60,6 @@ describe('the reactive scaler', () => {
     expect(wanted(scaler, { kind: { execUtilization: 0.65 } }), 'within the tolerance').toEqual([4]);
   });
 
-  it('counts GPUs that start, so that none is ordered twice', () => {
-    const scaler = reactiveEntry.create(NO_CONTEXT, options);
-    expect(wanted(scaler, { kind: { execUtilization: 0.9, starting: 2 } })).toEqual([6]);
-  });
-
   it('stops GPUs only when fewer were enough throughout the stabilization', () => {
     const scaler = reactiveEntry.create(NO_CONTEXT, options);
     const at = (seconds: number, execUtilization: number) =>
@@ -118,14 +113,6 @@ it('the highest of a window is that of all values in it', () => {
       }
     }),
   );
-});
-
-it('a GPU that has to start first costs that time, too', () => {
-  const kind = { speed: 1, min: 0, max: 2, starting: 0 };
-  const cheap = (on: number) => ({ ...kind, pricePerHour: 1, startNs: 600 * S, on });
-  const quick = { ...kind, pricePerHour: 1.5, startNs: 0, on: 0 };
-  expect(cheapestFleet([cheap(0), quick], 1)).toEqual([0, 1]);
-  expect(cheapestFleet([cheap(1), quick], 1)).toEqual([1, 0]);
 });
 
 describe('the cheapest fleet', () => {
@@ -251,11 +238,6 @@ describe('the predictive scaler', () => {
       gpus = [...wanted(scaler, { nowNs: i * 10 * S, arrivals: new Float64Array([requests]), kind })];
     return gpus[0];
   };
-
-  it('wants what steady demand needs and a reserve, whatever is on now', () => {
-    // 10,000 requests in 10 s take 7 GPUs.
-    expect(steady(predictiveEntry.create(NO_CONTEXT, { attainment: 0.99 }), 10_000, 40)).toBe(9);
-  });
 
   it('orders at once when demand rises, and stops GPUs only after the time that one takes to start', () => {
     const scaler = predictiveEntry.create(NO_CONTEXT, { attainment: 0.99 });

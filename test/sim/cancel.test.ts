@@ -4,14 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkRun } from '../../src/audit/check-run.js';
 import { parseExperiment } from '../../src/config/load.js';
-import { INFER } from '../../src/core/action.js';
 import type { ArrivalSource } from '../../src/core/arrivals.js';
-import type { Policy } from '../../src/core/policy.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import type { Engine } from '../../src/run/engine.js';
 import { run as runExperiment } from '../../src/run/run.js';
 import { SIMULATED } from '../../src/run/simulated.js';
-import type { Simulator } from '../../src/sim/index.js';
 import { tempDir } from '../cli/run-cli.js';
 import { ListSource, MS, poisson, type Run, resnets, run } from './fixtures.js';
 import { optionsOf, randomRun } from './random-run.js';
@@ -46,31 +43,6 @@ describe('in every simulated run in which clients go', () => {
   });
 
   it.each(POLICIES.map(({ kind }) => kind))(
-    'the next request takes the place of those that wait, under %s',
-    async (policy) => {
-      const sloNs = 10_000 * MS;
-      const arrivals = Array.from({ length: 50 }, () => ({ timeNs: 0, model: 0, sloNs }));
-      const source = new ListSource([...arrivals, { timeNs: 20 * MS, model: 0, sloNs }], (nth) =>
-        nth < 50 ? 15 * MS : Number.POSITIVE_INFINITY,
-      );
-      const cluster = { models: resnets(1), gpus: 1, pages: 16, seed: 1, defaultSloNs: sloNs, policy };
-      let left = 0;
-      const { answers, actions, simulator } = await run({
-        ...cluster,
-        source,
-        checks: true,
-        cancelled: () => left++,
-      });
-      expect(answers.length + left).toBe(51);
-      expect(left).toBeGreaterThan(20);
-      const next = answers.find(({ user }) => user === 50);
-      const later = actions.filter(({ kind, sentNs }) => kind === INFER && sentNs >= 20 * MS);
-      expect(later.map(({ id, count, batchSize }) => [id, count, batchSize])).toEqual([[next?.action, 1, 1]]);
-      expect(queuedIn(simulator)).toBe(0);
-    },
-  );
-
-  it.each(POLICIES.map(({ kind }) => kind))(
     'what is withdrawn as it comes is as good as never sent, under %s',
     async (policy) => {
       const slosNs = [100 * MS];
@@ -87,11 +59,6 @@ describe('in every simulated run in which clients go', () => {
     },
   );
 });
-
-/** Requests for the first model that the policy counts as waiting. */
-function queuedIn({ controller }: Simulator): number {
-  return (controller as unknown as { readonly policy: Policy }).policy.queued(0);
-}
 
 /** Every fourth client goes after half a millisecond. */
 function leaving(source: ArrivalSource): ArrivalSource {

@@ -87,14 +87,4 @@ describe('a GPU that fails', () => {
       expect(actions.some(({ status }) => status === STATUS_WORKER_LOST)).toBe(true);
     }
   });
-
-  it.each(['fifo', 'edf', 'clockwork'])('from the start on is none at all under %s', async (kind) => {
-    const load = { seed: 4, rateRps: 300, durationNs: 1000 * MS, models: 4, slosNs: [50 * MS] };
-    const requests = poisson(load).map((request) => ({ ...request, timeNs: request.timeNs + MS }));
-    const options = { models: resnets(4) };
-    const never = { gpu: 1, atNs: 0, untilNs: Number.POSITIVE_INFINITY, isBilled: true };
-    const without = await simulated(kind, requests, { ...options, gpus: 1 });
-    const gone = await simulated(kind, requests, { ...options, gpus: 2, failures: [never] });
-    expect(gone.answers).toEqual(without.answers);
-  });
 });

@@ -32,11 +32,6 @@ describe('an arrivals file is played as it is', () => {
     expect(accents[0].model).toBe(1);
   });
 
-  test('ids count the models that the section addresses', async () => {
-    const arrivals = await play('0,0,1\n1,1,1\n', { models: ['model2', 'model1'] });
-    expect(arrivals.map(({ model }) => model)).toEqual([1, 2]);
-  });
-
   test('start shifts and duration cuts; the nominal duration is the given one', async () => {
     const path = file('cut.csv', `${HEADER}0,0,1\n10,0,1\n20,0,1\nnot,read,on\n`);
     const { source, durationNs } = await open(path, { startNs: 100, durationNs: 20 });
@@ -51,16 +46,6 @@ describe('an arrivals file is played as it is', () => {
       expect((await open(file(name, `${HEADER}${rows}\n\n`), { startNs: 5 })).durationNs).toBe(89_996);
     },
   );
-
-  test('CRLF, blank lines, spaces, byte order mark, no last line end', async () => {
-    const path = file('odd.csv', `\uFEFF${HEADER.trim()}\r\n0,0,1\r\n\r\n 3 , 1 , 2 \r\n4,2,9`);
-    const arrivals = await collect((await open(path)).source);
-    expect(arrivals.map(({ timeNs, model, sloNs }) => [timeNs, model, sloNs])).toEqual([
-      [0, 0, 1],
-      [3, 1, 2],
-      [4, 2, 9],
-    ]);
-  });
 
   test('any rows come out as they went in, packed or not', async () => {
     const row = fc.tuple(fc.nat(2 ** 31), fc.nat(2), fc.integer({ min: 1, max: 2 ** 40 }));
