@@ -21,8 +21,8 @@ import { runWindowSchema } from '../../src/record/schema.js';
 import { TERMS } from '../../src/report/html/terms.js';
 import type { JsonSchema } from '../json-schema.js';
 import { COMMAND_TABLE } from './generated.js';
+import { limitsTable } from './limits.js';
 import { markdownTable } from './markdown.js';
-import { claimsTable, limitsTable } from './threat-model.js';
 
 const ZOO = zooModels(ZOO_VARIETIES.length, 1, DEFAULT_PAGE_BYTES);
 
@@ -46,7 +46,6 @@ export interface DocumentTable {
 
 export const TABLES: readonly DocumentTable[] = [
   { name: 'commands', path: 'docs/reference/commands.md', table: COMMAND_TABLE },
-  { name: 'claims', path: 'docs/validation/threat-model.md', table: claimsTable() },
   { name: 'limits', path: 'docs/validation/threat-model.md', table: limitsTable() },
   { name: 'exit codes', path: 'docs/reference/exit-codes.md', table: exitTable() },
   { name: 'policies', path: 'docs/reference/policies.md', table: policyTable() },

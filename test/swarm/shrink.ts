@@ -38,7 +38,10 @@ export async function shrink(
  * A part of `items`, in their order, that still fails, and of which no single item can be left out: delta debugging
  * (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). `fails(items)` holds.
  */
-async function ddmin<T>(items: readonly T[], fails: (part: readonly T[]) => Promise<boolean>): Promise<void> {
+export async function ddmin<T>(
+  items: readonly T[],
+  fails: (part: readonly T[]) => Promise<boolean>,
+): Promise<void> {
   if (items.length > 0 && (await fails([]))) return;
   let left = items;
   let parts = 2;

@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { EscapementError } from '../../../src/base/errors.js';
 import type { Experiment } from '../../../src/config/experiment.js';
 import { loadExperiment } from '../../../src/config/load.js';
@@ -14,7 +13,6 @@ import {
   pipelineProblem,
   repetitionProblem,
   requestProblem,
-  senderProblem,
 } from './checks.js';
 import { type ObservedRun, observe } from './observed-run.js';
 
@@ -40,19 +38,9 @@ const REFUSALS = ['E_CONFIG_VALUE', 'E_MODEL_TOO_LARGE', 'E_UNKNOWN_MODEL', 'E_P
  * wait: src/policies/README.md#how-clockwork-loads-and-evicts.
  */
 const ENDLESS = 'the run does not end';
-const MAIN = 'dist/cli/main.js';
-
-export interface JudgeOptions {
-  /** Once more as a process, with `escapement check` on what it wrote. */
-  readonly commandLine: boolean;
-}
 
 /** Runs the candidate in `dir`, a folder of its own that is gone afterwards, and applies every check. */
-export async function judge(
-  candidate: Candidate,
-  dir: string,
-  { commandLine }: JudgeOptions,
-): Promise<Verdict> {
+export async function judge(candidate: Candidate, dir: string): Promise<Verdict> {
   let replay: Candidate | null = null;
   try {
     const file = writeCandidate(candidate, dir);
@@ -65,8 +53,6 @@ export async function judge(
       seenProblem(experiment, run, outDir) ??
       repetitionProblem(run, await observe({ ...experiment, checks: false })) ??
       (await boundProblem(experiment, run)) ??
-      (await senderProblem(experiment, run)) ??
-      (commandLine ? commandLineProblem(file, dir, run) : null) ??
       (replay === null ? null : await replayProblem(replay, dir, run));
     if (problem !== null) return { kind: 'failed', ...problem, replay };
     const { sent, answers, actions } = run;
@@ -100,7 +86,6 @@ function thrown(error: unknown): Problem {
 
 function seenProblem(experiment: Experiment, run: ObservedRun, outDir: string): Problem | null {
   return (
-    run.problem ??
     requestProblem(experiment, run) ??
     brokenInvariant(experiment, run) ??
     pipelineProblem(experiment, run) ??
@@ -115,20 +100,4 @@ async function replayProblem(replay: Candidate, dir: string, run: ObservedRun): 
   const [recorded, found] = [run.result.summary.digest, again.result.summary.digest];
   if (recorded === found) return null;
   return { check: 'the recorded requests replay', what: `digest ${found} instead of ${recorded}` };
-}
-
-function commandLineProblem(file: string, dir: string, { result }: ObservedRun): Problem | null {
-  const out = join(dir, 'cli');
-  const simulated = command(['simulate', file, '--json', '--quiet', '--out', out]);
-  if (simulated.status !== 0) return { check: 'escapement simulate', what: simulated.stderr };
-  const { digest } = JSON.parse(simulated.stdout);
-  const expected = result.summary.digest;
-  if (digest !== expected)
-    return { check: 'escapement simulate', what: `digest ${digest} instead of ${expected}` };
-  const checked = command(['check', out]);
-  return checked.status === 0 ? null : { check: 'escapement check', what: checked.stderr };
-}
-
-function command(args: readonly string[]) {
-  return spawnSync(process.execPath, [resolve(MAIN), ...args], { encoding: 'utf8' });
 }

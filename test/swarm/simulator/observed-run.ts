@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Experiment } from '../../../src/config/experiment.js';
-import type { Action } from '../../../src/core/action.js';
 import type { ArrivalSource } from '../../../src/core/arrivals.js';
+import { GPU_OFF, type GpuState } from '../../../src/core/fleet-observer.js';
 import type { RunObserver } from '../../../src/core/observer.js';
 import type { ScheduledRun } from '../../../src/record/results.js';
 import type { Engine } from '../../../src/run/engine.js';
@@ -10,8 +10,6 @@ import { run } from '../../../src/run/run.js';
 import { SIMULATED } from '../../../src/run/simulated.js';
 import type { Arrival } from '../../sim/fixtures.js';
 import { type ActionRecord, type AnswerRecord, keepRecords } from '../../sim/fixtures.js';
-import type { Problem } from './checks.js';
-import { FleetBooks, withBooks } from './fleet-books.js';
 
 /** An experiment with more actions than this goes round in circles. */
 const MOST_ACTIONS = 300_000;
@@ -26,10 +24,6 @@ export interface ObservedRun {
   readonly result: ScheduledRun;
   /** GPUs that went, each with the number of actions that were decided before. */
   readonly gone: readonly { readonly gpu: number; readonly actions: number }[];
-  /** Which GPUs there were. */
-  readonly fleet: FleetBooks;
-  /** Something that was found while it ran. */
-  readonly problem: Problem | null;
 }
 
 /** Runs an experiment. With `outDir`, which must exist, the logs and run.json are written there, as by the command line. */
@@ -38,29 +32,25 @@ export async function observe(experiment: Experiment, outDir?: string): Promise<
   const { actions, answers, observer, cancelled } = keepRecords(
     () => MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * Math.max(sent.length, answers.length),
   );
-  let [decided, problem] = [0, null as Problem | null];
+  let decided = 0;
   const gone: { gpu: number; actions: number }[] = [];
-  const fleet = new FleetBooks(experiment, (gpu) => void gone.push({ gpu, actions: decided }));
-  const require = (check: string, action: Action) => {
-    if (check !== '') problem ??= { check, what: JSON.stringify(action) };
-  };
   const watching: RunObserver = {
     ...observer,
     cancelled: (requests, slot, nowNs) => void cancelled(requests, slot, nowNs),
-    decided: (action) => {
-      decided++;
-      require(fleet.decided(action), action);
-    },
-    completed: (action, ...seen) => {
-      observer.completed(action, ...seen);
-      require(fleet.completed(action), action);
-    },
+    decided: () => void decided++,
+  };
+  const gpuChanged = (gpu: number, state: GpuState) => {
+    if (state === GPU_OFF) gone.push({ gpu, actions: decided });
   };
   const engine: Engine = {
     kind: 'simulated',
     drive: (task) => {
       const source = new WatchedSource(task.source, (request) => void sent.push(request));
-      return SIMULATED.drive(withBooks({ ...task, source }, fleet));
+      const { scaling } = task;
+      if (scaling === null) return SIMULATED.drive({ ...task, source });
+      const { fleet } = scaling;
+      const observers = [...fleet.observers, { gpuChanged }];
+      return SIMULATED.drive({ ...task, source, scaling: { ...scaling, fleet: { ...fleet, observers } } });
     },
   };
   const { result } = await run(experiment, engine, {
@@ -68,7 +58,7 @@ export async function observe(experiment: Experiment, outDir?: string): Promise<
     ...(outDir === undefined ? {} : { outDir }),
   });
   if (outDir !== undefined) writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
-  return { sent, answers, actions, result, gone, fleet, problem: problem ?? fleet.problem };
+  return { sent, answers, actions, result, gone };
 }
 
 /** A request as it came, before the scheduler saw it. */

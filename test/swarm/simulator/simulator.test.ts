@@ -9,7 +9,6 @@ import { judge } from './judge.js';
 
 /** `npm run swarm -- --simulator` tries as many others as it is asked to. */
 const SEEDS = 50;
-const ONCE = { commandLine: false };
 const REGRESSIONS = fileURLToPath(new URL('regressions/', import.meta.url));
 
 describe('random experiments in the simulator', () => {
@@ -18,7 +17,7 @@ describe('random experiments in the simulator', () => {
 
   it.each(short)('seed %d', async (seed) => {
     expect(
-      (await judge(drawExperiment(seed), scratch(), ONCE)).kind,
+      (await judge(drawExperiment(seed), scratch())).kind,
       `npm run swarm -- --simulator --seed ${seed}`,
     ).not.toBe('failed');
   });
@@ -50,7 +49,7 @@ describe('random experiments in the simulator', () => {
 
 describe('experiments that once failed', () => {
   it.each(readdirSync(REGRESSIONS))('%s', async (name) => {
-    expect(await judge(readCandidate(join(REGRESSIONS, name)), scratch(), ONCE)).toMatchObject({
+    expect(await judge(readCandidate(join(REGRESSIONS, name)), scratch())).toMatchObject({
       kind: 'passed',
     });
   });

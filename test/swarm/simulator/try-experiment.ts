@@ -7,13 +7,10 @@ import { drawExperiment } from './draw-experiment.js';
 import { judge, type Verdict } from './judge.js';
 import { shrink } from './shrink.js';
 
-/** One seed in so many also runs as processes, which take longer to start than to run. */
-const MORE_EVERY = 20;
-
 /** Judges the experiment of a seed. One that fails is written into `dir`, and what is left of it once it is shrunk. */
 export async function tryExperiment(seed: number, { dir, smaller }: FailureOptions): Promise<SeedVerdict> {
   const drawn = drawExperiment(seed);
-  const verdict = await judge(drawn, scratch(), { commandLine: seed % MORE_EVERY === 0 });
+  const verdict = await judge(drawn, scratch());
   if (verdict.kind === 'passed') return { ...verdict, failure: '' };
   const nothing = { events: 0, virtualNs: 0, digest: '' };
   if (verdict.kind === 'refused') return { ...nothing, failure: '', refused: verdict.code };
@@ -27,8 +24,7 @@ function smallerThan(
   { check, replay }: Extract<Verdict, { kind: 'failed' }>,
 ): Promise<Candidate> {
   const fails = async (candidate: Candidate) => {
-    const commandLine = check.startsWith('escapement');
-    const verdict = await judge(candidate, scratch(), { commandLine });
+    const verdict = await judge(candidate, scratch());
     return verdict.kind === 'failed' && verdict.check === check;
   };
   // Requests of a file are easier to leave out than what generated them.
