@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export class SlurmCluster {
     });
     this.launch('munged', ['--foreground', '--force', ...options]);
     this.launch('slurmctld', ['-i', '-D']);
-    this.startNode();
+    this.launch('slurmd', ['-D']);
     const state = await this.nodeIs(/^idle$/);
     if (state === '') return '';
     return `Slurm does not start here: ${state}${this.log('slurmctld')}${this.log('slurmd')}`;
@@ -59,12 +59,11 @@ export class SlurmCluster {
     if (this.daemons.size === 0) return;
     await this.run('scancel', ['--user', userInfo().username]).catch(() => {});
     await this.jobsEnded(20_000).catch(() => {});
-    this.killJobs();
-    for (const name of [...this.daemons.keys()]) await this.kill(name);
-  }
-
-  startNode(): void {
-    this.launch('slurmd', ['-D']);
+    for (const daemon of this.daemons.values()) {
+      if (daemon.exitCode !== null || daemon.signalCode !== null) continue;
+      daemon.kill('SIGKILL');
+      await once(daemon, 'exit');
+    }
   }
 
   /** Submits a script that lies in `cwd`, and returns the number of the job. */
@@ -82,7 +81,7 @@ export class SlurmCluster {
     }
   }
 
-  run(command: string, args: readonly string[], cwd = this.dir): Promise<string> {
+  private run(command: string, args: readonly string[], cwd = this.dir): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { cwd, env: environment(this.dir), timeout: COMMAND_MS };
       execFile(command, args, options, (error, stdout, stderr) => {
@@ -138,30 +137,6 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
   private launch(name: string, args: readonly string[]): void {
     const env = environment(this.dir);
     this.daemons.set(name, spawn(name, args, { cwd: this.dir, env, stdio: 'ignore' }));
-  }
-
-  private async kill(name: string): Promise<void> {
-    const daemon = this.daemons.get(name);
-    this.daemons.delete(name);
-    if (daemon === undefined || daemon.exitCode !== null || daemon.signalCode !== null) return;
-    const ended = once(daemon, 'exit');
-    daemon.kill('SIGKILL');
-    await ended;
-  }
-
-  /** Everything that was started with this cluster's configuration, apart from its daemons. */
-  private killJobs(): void {
-    const daemons = [...this.daemons.values()].map(({ pid }) => pid);
-    for (const entry of readdirSync('/proc')) {
-      const pid = Number(entry);
-      if (!Number.isInteger(pid) || pid === process.pid || daemons.includes(pid)) continue;
-      try {
-        const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-        if (variables.includes(`SLURM_CONF=${join(this.dir, 'slurm.conf')}`)) process.kill(pid, 'SIGKILL');
-      } catch {
-        // It has ended meanwhile, or belongs to somebody else.
-      }
-    }
   }
 
   private log(name: string): string {
