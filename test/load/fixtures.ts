@@ -1,7 +1,10 @@
+import { onTestFinished } from 'vitest';
+import { NS_PER_MS } from '../../src/base/units.js';
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import type { RunObserver } from '../../src/core/observer.js';
 import { OUTCOME_NAMES, type Outcome, type RequestTable } from '../../src/core/request.js';
-import type { Done, LoadRequest, LoadTarget } from '../../src/load/target.js';
+import { openTarget } from '../../src/load/open-target.js';
+import type { Done, LoadRequest, LoadTarget, TargetOptions } from '../../src/load/target.js';
 
 export interface Answer {
   readonly model: number;
@@ -73,4 +76,24 @@ export class ListSource implements ArrivalSource {
     this.user++;
     this.timeNs = this.timesNs[this.user] ?? Number.POSITIVE_INFINITY;
   }
+}
+
+/** Two classes, of which the second has a priority, and two tenants. */
+export const SENDERS = { priorities: [null, 7], header: 'x-tenant', tenants: ['others', 'acme'] };
+
+/** Opens a target that is closed when the test ends. */
+export async function open(
+  { url }: { readonly url: string },
+  options: Partial<TargetOptions> = {},
+): Promise<LoadTarget> {
+  const target = await openTarget(url, { models: ['a', 'b'], seed: 1, ...options });
+  onTestFinished(() => target.close());
+  return target;
+}
+
+/** Sends a request for the first model. Returns how it ended. */
+export function send(target: LoadTarget, request: Partial<LoadRequest> = {}): Promise<Outcome> {
+  return new Promise((resolve) =>
+    target.send({ model: 0, sloNs: 25 * NS_PER_MS, ...request }, (outcome) => resolve(outcome)),
+  );
 }

@@ -1,13 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
-import type { Outcome } from '../../src/core/request.js';
+import { describe, expect, it } from 'vitest';
+import { NS_PER_S } from '../../src/base/units.js';
 import type { FrontendOptions } from '../../src/live/frontend/frontend.js';
-import { openTarget } from '../../src/load/open-target.js';
 import type { Reply } from '../../src/load/reply.js';
-import type { Done, LoadTarget, TargetOptions } from '../../src/load/target.js';
+import type { Done, TargetOptions } from '../../src/load/target.js';
 import { echoModel, FakeService } from '../live/frontend/fake-service.js';
 import { openGrpc, openHttp } from '../live/frontend/fixtures.js';
 import { noOpenssl, selfSigned } from '../self-signed.js';
+import { open as openTo, send } from './fixtures.js';
 
 const FRONTENDS = { http: openHttp, grpc: openGrpc };
 
@@ -22,14 +21,8 @@ const openService = () =>
     echoModel('texts', false, [['question', 'BYTES', [-1, 2]]]),
   ]);
 
-const open = async (address: string, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
-  const target = await openTarget(address, { models: ['tiny', 'image'], seed: 1, ...options });
-  onTestFinished(() => target.close());
-  return target;
-};
-
-const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send({ model, sloNs: sloMs * NS_PER_MS }, resolve));
+const open = (url: string, options: Partial<TargetOptions> = {}) =>
+  openTo({ url }, { models: ['tiny', 'image'], ...options });
 
 const replyTo = (send: (done: Done) => void) =>
   new Promise<Reply | undefined>((resolve) => send((_, reply) => resolve(reply)));
@@ -39,7 +32,9 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     const service = openService();
     const { port } = await openFrontend(service);
     const target = await open(`${scheme}://127.0.0.1:${port}`);
-    expect(await Promise.all([send(target, 0, 12.5), send(target, 1, 30)])).toEqual([0, 0]);
+    expect(
+      await Promise.all([send(target, { sloNs: 12_500_000 }), send(target, { model: 1, sloNs: 30_000_000 })]),
+    ).toEqual([0, 0]);
     const requests = [...service.requests].sort((a, b) => a.model - b.model);
     expect(requests.map(({ model, sloNs }) => [model, sloNs])).toEqual([
       [0, 12_500_000],
@@ -83,7 +78,7 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     const address = `${scheme}s://127.0.0.1:${port}`;
     const checked = await open(address, { ca: tls.cert });
     const unchecked = await open(address, { insecure: true });
-    expect(await Promise.all([send(checked, 1), send(unchecked, 1)])).toEqual([0, 0]);
+    expect(await Promise.all([send(checked, { model: 1 }), send(unchecked, { model: 1 })])).toEqual([0, 0]);
     await expect(open(address)).rejects.toMatchObject({
       code: 'E_SERVER',
       message: expect.stringContaining('certificate'),

@@ -1,27 +1,19 @@
 import { status } from '@grpc/grpc-js';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
-import { OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../src/core/request.js';
-import { openTarget } from '../../src/load/open-target.js';
+import { OUTCOME_NAMES, OUTCOME_OK } from '../../src/core/request.js';
 import { play } from '../../src/load/player.js';
-import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
-import { Answers, ListSource } from './fixtures.js';
+import { Answers, ListSource, open, SENDERS, send } from './fixtures.js';
 import { type GrpcInference, GrpcServer } from './grpc-server.js';
-
-const open = async (server: GrpcServer, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
-  const target = await openTarget(server.url, { models: ['a', 'b'], seed: 1, ...options });
-  onTestFinished(() => target.close());
-  return target;
-};
-
-const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send({ model, sloNs: sloMs * NS_PER_MS }, resolve));
 
 it('sends tensors raw, with the SLO as a parameter', async () => {
   const seen: GrpcInference[] = [];
   const server = await GrpcServer.open({ infer: (inference) => seen.push(inference) * 0 });
   const target = await open(server, { token: 'secret' });
-  expect([await send(target, 1, 25), await send(target, 1, 12.5)]).toEqual([OUTCOME_OK, OUTCOME_OK]);
+  expect([
+    await send(target, { model: 1 }),
+    await send(target, { model: 1, sloNs: 12.5 * NS_PER_MS }),
+  ]).toEqual([OUTCOME_OK, OUTCOME_OK]);
   const [whole, broken] = seen;
   expect(whole).toMatchObject({
     model_name: 'b',
@@ -112,16 +104,11 @@ it('refuses a server that is not ready, lacks a model or is not there', async ()
   await expect(open(gone)).rejects.toMatchObject({ code: 'E_SERVER' });
 });
 
-const SENDERS = { priorities: [null, 7], header: 'x-tenant', tenants: ['others', 'acme'] };
-
 it('names class and tenant of each request', async () => {
   const seen: GrpcInference[] = [];
   const server = await GrpcServer.open({ infer: (inference) => seen.push(inference) * 0 });
   const target = await open(server, { senders: SENDERS });
-  const as = (requestClass: number, tenant: number) =>
-    new Promise<Outcome>((resolve) =>
-      target.send({ model: 0, sloNs: NS_PER_S, requestClass, tenant }, resolve),
-    );
+  const as = (requestClass: number, tenant: number) => send(target, { requestClass, tenant });
   expect([await as(0, 0), await as(1, 1)]).toEqual([OUTCOME_OK, OUTCOME_OK]);
   expect(seen.map(({ parameters, tenant }) => [parameters.priority?.int64_param, tenant])).toEqual([
     [undefined, 'others'],

@@ -5,19 +5,10 @@ import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
 import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../src/core/request.js';
 import { openTarget } from '../../src/load/open-target.js';
 import { play } from '../../src/load/player.js';
-import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
+import type { TargetOptions } from '../../src/load/target.js';
 import { noOpenssl, selfSigned } from '../self-signed.js';
-import { Answers, ListSource } from './fixtures.js';
+import { Answers, ListSource, open, SENDERS, send } from './fixtures.js';
 import { HttpServer, type HttpServerOptions, type Inference } from './http-server.js';
-
-const open = async (server: HttpServer, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
-  const target = await openTarget(server.url, { models: ['a', 'b'], seed: 1, ...options });
-  onTestFinished(() => target.close());
-  return target;
-};
-
-const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send({ model, sloNs: sloMs * NS_PER_MS }, resolve));
 
 /** Collects infer requests that have no answer yet. */
 class Held {
@@ -46,7 +37,7 @@ it('sends tensors as bytes behind the JSON where the server takes them', async (
     },
   });
   const target = await open(server, { token: 'secret' });
-  expect(await send(target, 1, 12.5)).toBe(OUTCOME_OK);
+  expect(await send(target, { model: 1, sloNs: 12.5 * NS_PER_MS })).toBe(OUTCOME_OK);
   const [{ model, headers, json, binary }] = seen;
   expect(model).toBe('b');
   expect(headers.authorization).toBe('Bearer secret');
@@ -246,8 +237,6 @@ it('refuses an address that is none', async () => {
   }
 });
 
-const SENDERS = { priorities: [null, 7], header: 'x-tenant', tenants: ['others', 'acme'] };
-
 it.each([
   ['JSON', []],
   ['bytes', ['binary_tensor_data']],
@@ -261,10 +250,7 @@ it.each([
     },
   });
   const target = await open(server, { senders: SENDERS });
-  const as = (requestClass: number, tenant: number) =>
-    new Promise<Outcome>((resolve) =>
-      target.send({ model: 0, sloNs: NS_PER_S, requestClass, tenant }, resolve),
-    );
+  const as = (requestClass: number, tenant: number) => send(target, { requestClass, tenant });
   for (const [requestClass, tenant] of [
     [0, 0],
     [1, 1],

@@ -10,14 +10,14 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NS_PER_S } from '../../src/base/units.js';
-import { OUTCOME_OK, type Outcome } from '../../src/core/request.js';
+import { OUTCOME_OK } from '../../src/core/request.js';
 import { PROTOCOL_FILE } from '../../src/live/frontend/grpc/protocol.js';
 import { textsOf } from '../../src/live/texts.js';
-import { describeServer, listModels, openTarget } from '../../src/load/open-target.js';
+import { describeServer, listModels } from '../../src/load/open-target.js';
 import { readPayloads } from '../../src/load/payloads.js';
-import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
+import type { TargetOptions } from '../../src/load/target.js';
 import { runCli, tempDir, writeIn } from '../cli/run-cli.js';
+import { open as openTo, send } from './fixtures.js';
 
 /*
  * Servers that describe less of their models than ours. What they answer follows the source of Triton (src/http_server.cc),
@@ -63,14 +63,8 @@ async function serve(routes: Routes): Promise<{ url: string; inferred: Infer[] }
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, inferred };
 }
 
-const open = async (url: string, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
-  const target = await openTarget(url, { models: ['m'], seed: 1, ...options });
-  onTestFinished(() => target.close());
-  return target;
-};
-
-const send = (target: LoadTarget) =>
-  new Promise<Outcome>((resolve) => target.send({ model: 0, sloNs: NS_PER_S }, resolve));
+const open = (url: string, options: Partial<TargetOptions> = {}) =>
+  openTo({ url }, { models: ['m'], ...options });
 
 const jsonPayload = (inputs: readonly object[]) =>
   readPayloads(writeIn(tempDir(), 'request.json', JSON.stringify({ inputs })), ['m']);
