@@ -7,6 +7,7 @@ import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { onnxFile, profileFileName, settingFlags } from '../../src/config/onnx-model.js';
 import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../src/live/device.js';
+import { expected, rowsOf } from '../rows.js';
 import { rejection } from './failure.js';
 
 const PROFILE = {
@@ -38,6 +39,14 @@ function load(models: string, overrides: readonly string[] = []): Promise<Experi
   const text = `models: ${models}\nworkload: { kind: poisson, rate: 20/s, duration: 5s }\n`;
   return parseExperiment(text, join(dir, 'exp.yaml'), overrides);
 }
+
+/** The section of a model, the code and the message. */
+const MISTAKES = String.raw`
+{ kind: onnx, path: other/3/model.onnx } | E_FILE_MISSING | /exp\.yaml:1: models\.path: \S+other\/3\/profile\.cpu\.json: no such file: measure the model first, with: escapement profile measure \S+other\/3\/model\.onnx --device cpu$/
+{ kind: onnx, path: resnet18, profile: gone.json } | E_FILE_MISSING | /exp\.yaml:1: models\.profile: \S+gone\.json: no such file; a relative path begins at the folder of the experiment file$/
+{ kind: onnx, path: resnet18, batchSizes: [1, 8] } | E_CONFIG_VALUE | /exp\.yaml:1: models\.batchSizes: batch size 8 was not measured; there are 1, 2, 4$/
+{ kind: onnx, path: resnet18, batchSizes: [2] } | E_CONFIG_VALUE | /exp\.yaml:1: models\.batchSizes: must contain 1$/
+`;
 
 describe('a model of kind onnx', () => {
   it('is found by its folder in a repository, at its highest version, or by its file', async () => {
@@ -83,35 +92,9 @@ describe('a model of kind onnx', () => {
     expect(await at('', ['live.device=webgpu'])).toBe(1e6);
   });
 
-  it.each([
-    [
-      'without a profile',
-      '{ kind: onnx, path: other/3/model.onnx }',
-      'E_FILE_MISSING',
-      /exp\.yaml:1: models\.path: \S+other\/3\/profile\.cpu\.json: no such file: measure the model first, with: escapement profile measure \S+other\/3\/model\.onnx --device cpu$/,
-    ],
-    [
-      'with a profile that is not there',
-      '{ kind: onnx, path: resnet18, profile: gone.json }',
-      'E_FILE_MISSING',
-      /exp\.yaml:1: models\.profile: \S+gone\.json: no such file; a relative path begins at the folder of the experiment file$/,
-    ],
-    [
-      'with a batch size that was not measured',
-      '{ kind: onnx, path: resnet18, batchSizes: [1, 8] }',
-      'E_CONFIG_VALUE',
-      /exp\.yaml:1: models\.batchSizes: batch size 8 was not measured; there are 1, 2, 4$/,
-    ],
-    [
-      'without batch size 1',
-      '{ kind: onnx, path: resnet18, batchSizes: [2] }',
-      'E_CONFIG_VALUE',
-      /exp\.yaml:1: models\.batchSizes: must contain 1$/,
-    ],
-  ])('%s is refused', async (_, models, code, message) => {
+  it.each(rowsOf(MISTAKES))('is refused as %s', async (models = '', code, message = '') => {
     const error = await rejection(load(models));
-    expect(error.code).toBe(code);
-    expect(error.message).toMatch(message);
+    expect([error.code, error.message]).toEqual([code, expected(message)]);
   });
 });
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { openWorkloads } from '../../src/config/open-workloads.js';
+import { rowsOf } from '../rows.js';
 import { BASE, load } from './experiment-files.js';
 
 /** Both models of `BASE` serve at most a batch of 4 in 5.88 ms: this many requests per second. */
@@ -39,6 +40,16 @@ describe('workload.rate of azure-like', () => {
     expect(Math.abs(requests - expected)).toBeLessThan(5 * Math.sqrt(expected) + 0.002 * expected);
   });
 });
+
+/** A workload, the code and a part of the message. */
+const MISTAKES = `
+{ kind: poisson, rate: 10/s, load: 50%, duration: 1s } | E_CONFIG_VALUE | exp.yaml:4: workload.load: give rate or load, not both
+{ kind: gamma, cv: 2, duration: 1s } | E_CONFIG_VALUE | workload.rate: is missing
+{ kind: poisson, load: 0, duration: 1s } | E_CONFIG_VALUE | workload.load: must be above 0
+{ kind: poisson, load: 50x, duration: 1s } | E_CONFIG_UNIT | workload.load: 50x has the unknown unit
+{ kind: azure-like, scale: 2, load: 50% } | E_CONFIG_VALUE | workload.load: give scale or load, not both
+{ kind: poisson, load: 50%, duration: 1s, slo: 2ms } | E_CONFIG_VALUE | workload.load: no batch of any of its models ends within 2ms
+`;
 
 describe('workload.load', () => {
   it('is a share of what the GPUs can serve at most', async () => {
@@ -87,30 +98,7 @@ describe('workload.load', () => {
     expect(Math.abs(requests - expected)).toBeLessThan(5 * Math.sqrt(expected));
   });
 
-  it.each([
-    [
-      '{ kind: poisson, rate: 10/s, load: 50%, duration: 1s }',
-      'E_CONFIG_VALUE',
-      'exp.yaml:4: workload.load: give rate or load, not both',
-    ],
-    ['{ kind: gamma, cv: 2, duration: 1s }', 'E_CONFIG_VALUE', 'workload.rate: is missing'],
-    ['{ kind: poisson, load: 0, duration: 1s }', 'E_CONFIG_VALUE', 'workload.load: must be above 0'],
-    [
-      '{ kind: poisson, load: 50x, duration: 1s }',
-      'E_CONFIG_UNIT',
-      'workload.load: 50x has the unknown unit',
-    ],
-    [
-      '{ kind: azure-like, scale: 2, load: 50% }',
-      'E_CONFIG_VALUE',
-      'workload.load: give scale or load, not both',
-    ],
-    [
-      '{ kind: poisson, load: 50%, duration: 1s, slo: 2ms }',
-      'E_CONFIG_VALUE',
-      'workload.load: no batch of any of its models ends within 2ms',
-    ],
-  ])('refuses %s', async (workload, code, message) => {
+  it.each(rowsOf(MISTAKES))('refuses %s', async (workload = '', code, message) => {
     await expect(experiment(workload)).rejects.toMatchObject({
       code,
       message: expect.stringContaining(message),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
+import { rowsOf } from '../rows.js';
 import { rejection } from './failure.js';
 
 const MODELS = 'models: { kind: zoo, varieties: 3 }\n';
@@ -11,6 +12,29 @@ function parse(steps: readonly string[], more = '', workload = WORKLOAD) {
 }
 
 const A = '{ id: a, model: resnet50 }';
+
+/** Steps, and a part of the message. */
+const MISTAKES = `
+{ id: a, model: resnet50, after: b } & { id: b, model: resnet50, after: a } | circle: a after b after a
+{ id: a, model: resnet50, after: a } | circle: a after a
+{ id: a, model: resnet50 } & { id: b, model: resnet50, after: aa } | there is no step "aa"
+{ id: a } | needs a model, or variants in its place
+{ model: resnet50, variants: [{ model: resnet50, accuracy: 70% }] } | needs a model, or variants
+{ variants: [{ model: resnet5, accuracy: 70% }] } | there is no model "resnet5"
+{ variants: [{ model: chain, accuracy: 70% }] } | there is no model "chain"
+{ variants: [{ model: resnet50, accuracy: 170% }] } | must be at most 100%, found 170%
+{ variants: [{ model: resnet50, accuracy: 0 }] } | must be above 0
+{ variants: [{ model: resnet50, accuracy: 7% }, { model: resnet50, accuracy: 9% }] } | resnet50 is listed twice
+{ model: resnet50, fanOut: { kind: length, mean: 2 } } | has as many requests as this says
+{ model: resnet5 } | there is no model "resnet5"
+{ id: a, model: resnet50 } & { id: a, model: resnet50 } | two steps are named a: give one of them another id
+{ model: resnet50, fanOut: 300 } | must be at most 255, found 300
+{ model: resnet50, fanOut: { kind: list, values: [1, 256] } } | must be at most 255, found 256
+{ model: resnet50, fanOut: { kind: gauss } } | must be one of constant, uniform, poisson, length, list
+{ model: resnet50, fanOut: { kind: uniform, from: 5, to: 4 } } | must be at least 5
+{ model: resnet50, probability: 120% } | must be at most 100%
+ | steps
+`;
 
 describe('pipelines of an experiment', () => {
   it('run their steps in an order in which each comes after those that it waits for', async () => {
@@ -49,37 +73,8 @@ describe('pipelines of an experiment', () => {
     expect(await rateOf('chain', [A, four])).toBeCloseTo(alone / 4);
   });
 
-  it.each([
-    [
-      ['{ id: a, model: resnet50, after: b }', '{ id: b, model: resnet50, after: a }'],
-      'circle: a after b after a',
-    ],
-    [['{ id: a, model: resnet50, after: a }'], 'circle: a after a'],
-    [[A, '{ id: b, model: resnet50, after: aa }'], 'there is no step "aa"'],
-    [['{ id: a }'], 'needs a model, or variants in its place'],
-    [['{ model: resnet50, variants: [{ model: resnet50, accuracy: 70% }] }'], 'needs a model, or variants'],
-    [['{ variants: [{ model: resnet5, accuracy: 70% }] }'], 'there is no model "resnet5"'],
-    [['{ variants: [{ model: chain, accuracy: 70% }] }'], 'there is no model "chain"'],
-    [['{ variants: [{ model: resnet50, accuracy: 170% }] }'], 'must be at most 100%, found 170%'],
-    [['{ variants: [{ model: resnet50, accuracy: 0 }] }'], 'must be above 0'],
-    [
-      ['{ variants: [{ model: resnet50, accuracy: 7% }, { model: resnet50, accuracy: 9% }] }'],
-      'resnet50 is listed twice',
-    ],
-    [['{ model: resnet50, fanOut: { kind: length, mean: 2 } }'], 'has as many requests as this says'],
-    [['{ model: resnet5 }'], 'there is no model "resnet5"'],
-    [[A, A], 'two steps are named a: give one of them another id'],
-    [['{ model: resnet50, fanOut: 300 }'], 'must be at most 255, found 300'],
-    [['{ model: resnet50, fanOut: { kind: list, values: [1, 256] } }'], 'must be at most 255, found 256'],
-    [
-      ['{ model: resnet50, fanOut: { kind: gauss } }'],
-      'must be one of constant, uniform, poisson, length, list',
-    ],
-    [['{ model: resnet50, fanOut: { kind: uniform, from: 5, to: 4 } }'], 'must be at least 5'],
-    [['{ model: resnet50, probability: 120% }'], 'must be at most 100%'],
-    [[], 'steps'],
-  ])('refuse %j: %s', async (steps, message) => {
-    const { what, place, code } = await rejection(parse(steps));
+  it.each(rowsOf(MISTAKES))('refuse %s: %s', async (steps = '', message) => {
+    const { what, place, code } = await rejection(parse(steps === '' ? [] : steps.split(' & ')));
     expect(`${code} ${place.key} ${what}`).toContain(message);
     expect(what).not.toContain('\n');
   });
