@@ -1,4 +1,5 @@
 import type { ArrivalSource } from '../../src/core/arrivals.js';
+import type { ModelSpec } from '../../src/core/model.js';
 import { AUTO, type PolicyOptions } from '../../src/policies/entry.js';
 import { frameOf } from '../../src/workload/frame.js';
 import { ClosedLoopSource } from '../../src/workload/generators/closed-loop.js';
@@ -6,6 +7,19 @@ import { ListSource, MS, poisson, type RunOptions, resnets } from './fixtures.js
 
 /** The common part: 15 ResNet-50 on one GPU with room for all, 600 requests/s for half a second. */
 const BASE = { models: resnets(15), gpus: 1, pages: 1376, defaultSloNs: 100 * MS, seed: 1 } as const;
+
+/** Models of three sizes, on other GPUs some of them three times as slow and some a little faster. */
+const UNLIKE: readonly ModelSpec[] = BASE.models.map((model, i) => {
+  const scaled = (times: number) => model.execNs.map((ns) => Math.round(ns * times));
+  const [times, pages, onOther] = [
+    [1, 7, 3],
+    [2.5, 12, 0.9],
+    [0.4, 3, 1.5],
+  ][i % 3] as [number, number, number];
+  const loadNs = Math.round((model.loadNs * pages) / model.pages);
+  const otherKinds = [{ loadNs: 2 * loadNs, execNs: scaled(times * onOther) }];
+  return { ...model, pages, loadNs, execNs: scaled(times), otherKinds };
+});
 
 function traffic(rateRps = 600, slosNs: readonly number[] = [100 * MS], models = 15): ListSource {
   return new ListSource(poisson({ seed: 1, rateRps, durationNs: 500 * MS, models, slosNs }));
@@ -50,6 +64,17 @@ const WORLDS: Readonly<Record<string, GoldenRun>> = {
   }),
   copies: async () => ({ ...BASE, source: traffic(), copyBytesPerS: 6e9 }),
   'closed-loop': async () => ({ ...BASE, source: clients() }),
+  'unlike-models': async () => ({ ...BASE, models: UNLIKE, gpus: 2, pages: 40, source: traffic(900) }),
+  'two-kinds-of-gpus': async () => ({
+    ...BASE,
+    models: UNLIKE,
+    gpus: 3,
+    kinds: [
+      { gpus: 1, pages: 40 },
+      { gpus: 2, pages: 60 },
+    ],
+    source: traffic(1200, [100 * MS, 30 * MS]),
+  }),
 };
 
 function clients(): ArrivalSource {
