@@ -21,6 +21,34 @@ const UNLIKE: readonly ModelSpec[] = BASE.models.map((model, i) => {
   return { ...model, pages, loadNs, execNs: scaled(times), otherKinds };
 });
 
+/** Models whose inputs have three lengths. */
+const TEXTS: readonly ModelSpec[] = BASE.models.map((model) => ({
+  ...{ ...model, lengths: [16, 64, 256] },
+  execNsByLength: [0.3, 0.5, 1].map((times) => model.execNs.map((ns) => Math.round(ns * times))),
+}));
+
+/** Requests that differ in length and, where there are such, in class and tenant. */
+class VariedSource extends ListSource {
+  constructor(
+    rateRps: number,
+    private readonly hasSenders = false,
+  ) {
+    super(poisson({ seed: 1, rateRps, durationNs: 500 * MS, models: 15, slosNs: [100 * MS, 40 * MS] }));
+  }
+
+  get length(): number {
+    return 1 + ((this.user * 67) % 256);
+  }
+
+  get requestClass(): number {
+    return Number(this.hasSenders && this.user % 3 === 0);
+  }
+
+  get tenant(): number {
+    return Number(this.hasSenders && this.user % 5 < 2);
+  }
+}
+
 function traffic(rateRps = 600, slosNs: readonly number[] = [100 * MS], models = 15): ListSource {
   return new ListSource(poisson({ seed: 1, rateRps, durationNs: 500 * MS, models, slosNs }));
 }
@@ -75,6 +103,25 @@ const WORLDS: Readonly<Record<string, GoldenRun>> = {
     ],
     source: traffic(1200, [100 * MS, 30 * MS]),
   }),
+  lengths: async () => ({ ...BASE, models: TEXTS, gpus: 3, pages: 50, source: new VariedSource(3000) }),
+  'classes-and-tenants': async () => ({
+    ...BASE,
+    classes: [
+      { name: 'light', weight: 1, share: 0.2 },
+      { name: 'heavy', weight: 5, share: 0 },
+    ],
+    tenants: [
+      { name: 'limited', rateRps: 300, burst: 20, share: 1 },
+      { name: 'any', rateRps: Number.POSITIVE_INFINITY, burst: 1, share: 2 },
+    ],
+    source: new VariedSource(2500, true),
+  }),
+  'predicted-and-retried': async () => ({
+    ...BASE,
+    ...{ gpus: 2, pages: 70, admission: 'predict', missedWindow: 'retry', clockOffsetNs: 8 * MS },
+    network: { delayNs: 500_000, jitterNs: 2 * MS },
+    source: traffic(1500, [15 * MS, 40 * MS]),
+  }),
 };
 
 function clients(): ArrivalSource {
@@ -94,6 +141,7 @@ const POLICIES: readonly {
   readonly name: string;
   readonly policy: string;
   readonly options: PolicyOptions;
+  readonly padding?: 'bucket';
 }[] = [
   { name: 'clockwork', policy: 'clockwork', options: {} },
   { name: 'clockwork-tuned', policy: 'clockwork', options: { scheduleAhead: 3 * MS, latestDelta: 6 * MS } },
@@ -103,7 +151,7 @@ const POLICIES: readonly {
   { name: 'clipper', policy: 'clipper', options: {} },
   { name: 'edf', policy: 'edf', options: {} },
   { name: 'edgeserving', policy: 'edgeserving', options: {} },
-  { name: 'escapement', policy: 'escapement', options: {} },
+  { name: 'escapement', policy: 'escapement', options: {}, padding: 'bucket' },
   { name: 'escapement-fixed', policy: 'escapement', options: { scheduleAhead: 3 * MS, fairness: 0 } },
   { name: 'nexus', policy: 'nexus', options: { epoch: 100 * MS } },
   { name: 'shepherd', policy: 'shepherd', options: { period: 100 * MS } },
