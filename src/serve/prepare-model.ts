@@ -7,19 +7,25 @@ import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
+import type { ModelList, ModelProblem } from '../live/model-list.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { settingsFiles } from '../live/models/model-settings.js';
 import { optimizeModel } from '../live/models/optimize.js';
+import type { Precision } from '../live/models/precision.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
+import { findVersion, repositoryWith, scanNamed, scanRepositories } from '../live/models/scan.js';
+import { readVersions } from '../live/models/stand-ins.js';
+import { TooLong } from '../live/ort/runtime-call.js';
+import { type RuntimeProblem, runtimeProblem } from '../live/ort/runtime-problem.js';
 import { batchingNotes, checkOf } from './batching.js';
 import type { Measure } from './deployment-options.js';
 import { measureProfile } from './measure-profile.js';
 import { findProfile } from './profiles.js';
 
 /** Options for preparing models for a device. */
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly device: OrtDeviceSpec;
   readonly pageBytes: number;
   /** Folder for files derived from models; null: next to them, if that is writable. */
@@ -71,7 +77,7 @@ export async function prepareModel(
 }
 
 /** Digest of the model, its weights and its settings files, by which every worker identifies a version. */
-export function versionDigest(onnxPath: string, modelDir: string, config?: string): string {
+function versionDigest(onnxPath: string, modelDir: string, config?: string): string {
   const settings = settingsFiles(modelDir, basename(modelDir), config)
     .map((path) => fileDigest(path) ?? '')
     .join();
@@ -81,7 +87,7 @@ export function versionDigest(onnxPath: string, modelDir: string, config?: strin
 }
 
 /** The matching profile of a model; null: none. Throws like `prepareModel`. */
-export async function knownProfile(
+async function knownProfile(
   onnxPath: string,
   { device, cacheDir }: PrepareOptions,
   config?: string,
@@ -103,4 +109,118 @@ async function profileOf(
   const profile = measure === 'full' ? measured.profile : { ...measured.profile, provisional: true };
   writeShared(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
+}
+
+type Say = (what: string) => void;
+
+export interface Repository {
+  readonly dirs: readonly string[];
+  readonly precision: Precision;
+  readonly options: PrepareOptions;
+}
+
+interface PrepareTask extends Repository {
+  readonly kind: 'prepare';
+  readonly name: string;
+  readonly version: string;
+  readonly config: string | undefined;
+}
+
+/** Tasks of a preparer: to list a repository, or one model of it and its files; to prepare a version. */
+export type PreparerTask =
+  | (Repository & {
+      readonly kind: 'list';
+      readonly name: string | null;
+      readonly config: string | undefined;
+    })
+  | PrepareTask;
+
+/** A list in the form that crosses threads. */
+export type PlainList = Omit<ModelList, 'problems'> & {
+  readonly problems: readonly (Omit<ModelProblem, 'error'> & { readonly error: RuntimeProblem })[];
+};
+
+const UNSEEN = { digest: '', isMeasured: false };
+/** By digest of models known to have a profile, up to a limit: true if that is provisional. Forgotten ones are checked again. */
+const measured = new Map<string, boolean>();
+const MOST_MEASURED = 10_000;
+/** Reason why onnxruntime was stopped, by digest of the model: retrying at each look would keep others waiting. */
+const stopped = new Map<string, TooLong>();
+
+/** Does one task of a preparer. `say` receives lines for the operator. Throws like `prepareModel`. */
+export function performTask(task: PreparerTask, say: Say): Promise<PlainList | PreparedModel | null> {
+  return task.kind === 'prepare' ? prepared(task, say) : listed(task, task.name, task.config, say);
+}
+
+async function prepared(
+  { dirs, precision, options, name, version, config }: PrepareTask,
+  say: Say,
+): Promise<PreparedModel | null> {
+  const dir = repositoryWith(dirs, name);
+  const onnxPath = findVersion(dir, name, version, precision);
+  if (onnxPath === null) return null;
+  const modelDir = join(dir, name);
+  const model = await unlessStopped(onnxPath, modelDir, () =>
+    prepareModel(onnxPath, modelDir, options, say, config),
+  );
+  remember(model.digest, model.isProvisional);
+  return model;
+}
+
+async function listed(
+  { dirs, precision, options }: Repository,
+  named: string | null,
+  config: string | undefined,
+  say: Say,
+): Promise<PlainList> {
+  const dir = named === null ? '' : repositoryWith(dirs, named);
+  const scan = named === null ? scanRepositories(dirs, precision) : scanNamed(dir, named, precision, config);
+  const { ensembles, skipped, notes } = scan;
+  const problems = scan.problems.map((one) => ({ ...one, error: plain(one.error, say) }));
+  if (named === null) {
+    const versions = scan.versions.map(({ name, version }) => ({ name, version, ...UNSEEN }));
+    return { versions, problems, ensembles, skipped, notes };
+  }
+  const { good, bad } = await readVersions(scan, ({ onnxPath }) =>
+    unlessStopped(onnxPath, join(dir, named), () => seen(onnxPath, join(dir, named), options, config)),
+  );
+  for (const { found, error } of bad)
+    problems.push({ name: named, version: found.version, error: plain(error, say) });
+  const versions = good.map(({ found: { version }, value, standsIn }) => ({
+    name: named,
+    version,
+    ...value,
+    ...(standsIn ? { standsIn } : {}),
+  }));
+  return { versions, problems, ensembles, skipped, notes };
+}
+
+async function seen(onnxPath: string, modelDir: string, options: PrepareOptions, config?: string) {
+  const digest = versionDigest(onnxPath, modelDir, config);
+  // Skips reading, which takes long, for the served models that are looked at most often.
+  const profile = measured.has(digest) ? null : await knownProfile(onnxPath, options, config);
+  if (profile !== null) remember(digest, profile.provisional === true);
+  return { digest, isMeasured: measured.has(digest), isProvisional: measured.get(digest) === true };
+}
+
+async function unlessStopped<T>(onnxPath: string, modelDir: string, work: () => Promise<T>): Promise<T> {
+  const digest = () => versionDigest(onnxPath, modelDir);
+  const before = stopped.size === 0 ? undefined : stopped.get(digest());
+  if (before !== undefined) throw before;
+  return work().catch((error) => {
+    if (error instanceof TooLong) stopped.set(digest(), error);
+    throw error;
+  });
+}
+
+function remember(digest: string, isProvisional: boolean): void {
+  if (measured.size >= MOST_MEASURED) measured.clear();
+  measured.set(digest, isProvisional);
+}
+
+/** Leaves out details meant for the log only. */
+export function plain(error: unknown, say: Say): RuntimeProblem {
+  const { detail, ...problem } = runtimeProblem(error);
+  if (detail !== undefined) say(`a model fails: ${detail}`);
+  return problem;
 }

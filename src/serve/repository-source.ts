@@ -6,8 +6,8 @@ import { EscapementError } from '../base/errors.js';
 import type { WorkerModel } from '../live/model.js';
 import type { ModelList, ModelReference, ModelSource } from '../live/model-list.js';
 import { problemError } from '../live/ort/runtime-problem.js';
-import type { PreparedModel } from './prepare-model.js';
-import type { PlainList, PreparerReply, PreparerTask, Repository } from './preparer-thread.js';
+import type { PlainList, PreparedModel, PreparerTask, Repository } from './prepare-model.js';
+import type { PreparerReply } from './preparer-thread.js';
 
 /** Number of versions remembered, more than most servers have at a time. */
 const MOST_OPENED = 1024;
@@ -37,10 +37,11 @@ export class RepositorySource implements ModelSource {
   constructor(
     private readonly repository: Repository,
     say: (what: string) => void,
+    newPreparer: () => Preparer = () => new PreparerThread(say),
   ) {
     const { kind } = repository.options.device;
     const count = kind === 'cpu' ? Math.min(MOST_PREPARERS, availableParallelism()) : 1;
-    this.preparers = Array.from({ length: count }, () => new Preparer(say));
+    this.preparers = Array.from({ length: count }, newPreparer);
     this.idleLooks = setInterval(() => this.idleLook(), IDLE_LOOK_MS).unref();
   }
 
@@ -109,8 +110,15 @@ export class RepositorySource implements ModelSource {
   }
 }
 
-/** A thread that reads, optimizes and profiles models, one after the other. */
-class Preparer {
+/** Reads, optimizes and profiles models, one after the other. */
+export interface Preparer {
+  readonly isBusy: boolean;
+  call(task: PreparerTask): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Does so in a thread. */
+class PreparerThread implements Preparer {
   private thread: Thread | null = null;
   private turn: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | null = null;

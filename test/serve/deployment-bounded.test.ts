@@ -6,10 +6,10 @@ import type { ModelReference } from '../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { StatisticsCollector } from '../../src/live/observe/model-statistics.js';
 import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
-import type { SchedulingService } from '../../src/live/service.js';
-import { ALL_MODELS, type ModelHost } from '../../src/serve/deployment-options.js';
+import { ALL_MODELS } from '../../src/serve/deployment-options.js';
 import { ModelService } from '../../src/serve/model-service.js';
 import { grown, largerOf, sizesOf } from '../live/sizes.js';
+import { FakeModelHost } from './fake-model-host.js';
 import { smallModels } from './fixtures.js';
 
 const [MODEL] = smallModels(1, 1);
@@ -32,10 +32,7 @@ class Minutes implements Time {
 }
 
 /** What a test says is in the repository. */
-class Host implements ModelHost, SchedulingService {
-  readonly away = [];
-  readonly isOpen = false;
-  readonly state = { notReady: null, entries: [] };
+class Host extends FakeModelHost {
   versions: string[] = [];
   broken: string[] = [];
   private readonly slots: boolean[] = [];
@@ -43,15 +40,15 @@ class Host implements ModelHost, SchedulingService {
   constructor(
     private readonly time: Minutes,
     private readonly statistics: StatisticsCollector,
-  ) {}
+  ) {
+    super();
+  }
 
-  untilUp = () => Promise.resolve();
-  takeOver = () => {};
-  infer = () => {};
-  watch = () => () => {};
-  nowNs = () => this.time.nowNs;
+  override nowNs(): number {
+    return this.time.nowNs;
+  }
 
-  async list(name: string | null): Promise<ModelList> {
+  override async list(name: string | null): Promise<ModelList> {
     const of = (names: readonly string[]) =>
       names.map((each) => each.split('/')).filter(([model]) => name === null || model === name);
     const error = new EscapementError('E_MODEL_FILE', 'cannot be read');
@@ -64,7 +61,7 @@ class Host implements ModelHost, SchedulingService {
     };
   }
 
-  async addModel({ name, version, digest }: ModelReference) {
+  override async addModel({ name, version, digest }: ModelReference) {
     const free = this.slots.indexOf(false);
     const index = free < 0 ? this.slots.length : free;
     this.slots[index] = true;
@@ -73,9 +70,7 @@ class Host implements ModelHost, SchedulingService {
     return { index, model };
   }
 
-  async spread(): Promise<void> {}
-  putPipeline = () => -1;
-  async retireModel(index: number): Promise<void> {
+  override async retireModel(index: number): Promise<void> {
     this.slots[index] = false;
   }
 }
@@ -86,7 +81,7 @@ it('nothing that a deployment holds grows with models that come, go, and cannot 
   const host = new Host(time, statistics);
   const events = { info: () => {}, warn: () => {} };
   const options = { ...ALL_MODELS, control: 'explicit' as const };
-  const service = new ModelService(options, events, new ModelLabels(50), host.nowNs, time);
+  const service = new ModelService(options, events, new ModelLabels(50), () => host.nowNs(), time);
   service.attach(host, host, statistics);
   await service.start();
   const round = async (i: number) => {

@@ -4,46 +4,38 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import type { ModelList, ModelReference } from '../../src/live/model-list.js';
-import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
-import type {
-  InferenceAnswer,
-  InferenceRequest,
-  SchedulingService,
-  ServiceState,
-} from '../../src/live/service.js';
-import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
-import { ModelService } from '../../src/serve/model-service.js';
-import { RepositorySource } from '../../src/serve/repository-source.js';
+import { problemError } from '../../src/live/ort/runtime-problem.js';
+import type { InferenceAnswer, InferenceRequest } from '../../src/live/service.js';
+import type { DeploymentOptions } from '../../src/serve/deployment-options.js';
+import type { ModelService } from '../../src/serve/model-service.js';
+import { type PreparerTask, performTask, plain } from '../../src/serve/prepare-model.js';
+import { type Preparer, RepositorySource } from '../../src/serve/repository-source.js';
 import { CPU, scalingModel, tempDir, writeIn } from '../live/models/fixtures.js';
+import { FakeModelHost, serviceOf } from './fake-model-host.js';
 import { PAGE_BYTES, until } from './fixtures.js';
 
 /** Holds models under indices that are used again, as the scheduler does, and answers with the version it ran. */
-class FakeHost implements ModelHost, SchedulingService {
+class FakeHost extends FakeModelHost {
   readonly slots: (WorkerModel | null)[] = [];
   readonly mistakes: string[] = [];
   adds = 0;
   /** So many times a model cannot be added. */
   failures = 0;
-  state: ServiceState = { notReady: null, entries: [] };
   changed: () => void = () => {};
-  away: readonly string[] = [];
-  isOpen = false;
   private readonly running: number[] = [];
 
   constructor(
     private readonly dir: string,
     private readonly source: RepositorySource,
-  ) {}
+  ) {
+    super();
+  }
 
-  untilUp = () => Promise.resolve();
-
-  takeOver(): void {}
-
-  list(name: string | null, config?: string): Promise<ModelList> {
+  override list(name: string | null, config?: string): Promise<ModelList> {
     return this.source.list(name, config);
   }
 
-  async addModel(reference: ModelReference) {
+  override async addModel(reference: ModelReference) {
     if (this.failures > 0) {
       this.failures--;
       throw new Error(`worker local: ${this.dir}/m/1/x.ort: cannot be read`);
@@ -58,15 +50,13 @@ class FakeHost implements ModelHost, SchedulingService {
     return { index, model };
   }
 
-  async spread(): Promise<void> {}
-  putPipeline = () => -1;
-  async retireModel(index: number): Promise<void> {
+  override async retireModel(index: number): Promise<void> {
     this.state = { ...this.state, entries: this.state.entries.filter((entry) => entry.index !== index) };
     await until(() => this.running[index] === 0);
     this.slots[index] = null;
   }
 
-  infer(request: InferenceRequest): void {
+  override infer(request: InferenceRequest): void {
     this.asleepNs.push(request.asleepNs);
     const index = request.model;
     const model = this.slots[index];
@@ -81,13 +71,30 @@ class FakeHost implements ModelHost, SchedulingService {
 
   private looks = 0;
   /** Later each time. */
-  nowNs = () => this.looks++;
+  override nowNs(): number {
+    return this.looks++;
+  }
   /** Of each request, in the order they came. */
   readonly asleepNs: (number | undefined)[] = [];
-  watch = (changed: () => void) => {
+  override watch(changed: () => void): () => void {
     this.changed = changed;
     return () => {};
+  }
+}
+
+/** Prepares models in this thread: starting another one takes longer than most tests. */
+function preparer(say: (what: string) => void): Preparer {
+  let turn: Promise<unknown> = Promise.resolve();
+  const call = (task: PreparerTask) => {
+    const result = turn.then(() =>
+      performTask(task, say).catch((error) => {
+        throw problemError(plain(error, say));
+      }),
+    );
+    turn = result.catch(() => {});
+    return result;
   };
+  return { isBusy: false, call, close: async () => void (await turn) };
 }
 
 /** Models that differ by what they multiply with. */
@@ -98,8 +105,9 @@ function put(dir: string, name: string, version: number, weight: number): void {
 function open(dir: string, options: Partial<DeploymentOptions> = {}) {
   const said: string[] = [];
   const prepare = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, measure: 'none' as const };
-  const source = new RepositorySource({ dirs: [dir], precision: 'fp32', options: prepare }, (what) =>
-    said.push(what),
+  const say = (what: string) => void said.push(what);
+  const source = new RepositorySource({ dirs: [dir], precision: 'fp32', options: prepare }, say, () =>
+    preparer(say),
   );
   const host = new FakeHost(dir, source);
   const warned: string[] = [];
@@ -113,15 +121,27 @@ function open(dir: string, options: Partial<DeploymentOptions> = {}) {
   };
   const events = { info, warn };
   const takeOver = () => {
-    const all = { ...ALL_MODELS, dirs: [dir], ...options };
-    const service = new ModelService(all, events, new ModelLabels(), host.nowNs);
-    service.attach(host, host, { read: () => [], listed: () => {} });
+    const service = serviceOf(host, { dirs: [dir], ...options }, events);
     onTestFinished(() => service.close());
     return service;
   };
   const service = takeOver();
   onTestFinished(() => source.close());
   return { host, service, takeOver, said, warned, unloaded };
+}
+
+/** Starts with a model that multiplies by each number, at NAME/VERSION, and with files of each text. */
+async function started(
+  files: Readonly<Record<string, number | string>>,
+  options: Partial<DeploymentOptions> = {},
+) {
+  const dir = tempDir();
+  for (const [path, content] of Object.entries(files))
+    if (typeof content === 'string') writeIn(dir, path, content);
+    else writeIn(dir, `${path}/model.onnx`, scalingModel(content));
+  const opened = open(dir, options);
+  await opened.service.start();
+  return { dir, ...opened };
 }
 
 /** Asks as a frontend does: by the index of the entry that is the default. */
@@ -185,10 +205,7 @@ describe('a server that another leaves the workers to', () => {
   });
 
   it('takes what a worker that comes late has of the other one, and nothing that it is about to retire', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    const { host, service } = open(dir, { control: 'explicit' });
-    await service.start();
+    const { dir, host, service } = await started({ 'a/1': 2 }, { control: 'explicit' });
     const { index, model } = await host.addModel((await host.list('a')).versions[0]);
     host.state = { notReady: null, entries: [firstOf(index, model)] };
     await service.load('a');
@@ -261,10 +278,7 @@ describe('a deployment', () => {
   });
 
   it('loads new versions and replaced files under load, and no request fails', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    const { service, host } = open(dir);
-    await service.start();
+    const { dir, service, host } = await started({ 'm/1': 2 });
     const answers: InferenceAnswer[] = [];
     let isOver = false;
     const client = async () => {
@@ -299,10 +313,7 @@ describe('a deployment', () => {
   });
 
   it('goes on serving what it has when a load fails', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    const { service, said } = open(dir);
-    await service.start();
+    const { dir, service, said } = await started({ 'm/1': 2 });
     writeFileSync(join(dir, 'm/1/model.onnx'), 'nonsense');
     await expect(service.load('m')).rejects.toThrow(
       /^model "m" cannot be loaded: m\/1\/model\.onnx: onnxruntime cannot .*; the model loaded before stays in service$/,
@@ -329,10 +340,7 @@ describe('a deployment', () => {
   });
 
   it('says what is served when the first load of a model fails in part', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    const { service } = open(dir);
-    await service.start();
+    const { dir, service } = await started({ 'a/1': 2 });
     put(dir, 'm', 1, 2);
     writeIn(dir, 'm/2/model.onnx', 'nonsense');
     writeIn(dir, 'm/config.yaml', 'versions: all');
@@ -347,10 +355,7 @@ describe('a deployment', () => {
   });
 
   it('gives the memory back with unload; load brings the model back', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    const { service, host } = open(dir);
-    await service.start();
+    const { service, host } = await started({ 'm/1': 2 });
     const stale = service.state.entries[0].index;
     await service.unload('m');
     expect(host.slots).toEqual([null]);
@@ -363,21 +368,13 @@ describe('a deployment', () => {
   });
 
   it('serves several versions at once; the highest is the default', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 9, 2);
-    put(dir, 'm', 10, 3);
-    writeIn(dir, 'm/config.yaml', 'versions: all');
-    const { service } = open(dir);
-    await service.start();
+    const { service } = await started({ 'm/9': 2, 'm/10': 3, 'm/config.yaml': 'versions: all' });
     expect((await ask(service, 'm')).error).toBe('m/10');
     expect((await ask(service, 'm', '9')).error).toBe('m/9');
   });
 
   it('lets an idle model sleep and wakes it with the next request', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    const { service, host } = open(dir, { idleNs: 2e8 });
-    await service.start();
+    const { service, host } = await started({ 'm/1': 2 }, { idleNs: 2e8 });
     await until(() => host.slots[0] === null);
     expect(states(service)).toEqual(['m/1 ready']);
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask(service, 'm')));
@@ -392,10 +389,7 @@ describe('a deployment', () => {
 
 describe('an idle model that cannot be loaded again', () => {
   it('is tried again by the first request after a pause that grows', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    const { service, host, said } = open(dir, { idleNs: 2e8 });
-    await service.start();
+    const { service, host, said } = await started({ 'm/1': 2 }, { idleNs: 2e8 });
     await until(() => host.slots[0] === null);
     host.failures = 2;
     const stale = service.state.entries[0].index;
@@ -416,10 +410,7 @@ describe('an idle model that cannot be loaded again', () => {
   });
 
   it('is not served with other files than those that it had', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    const { service, host } = open(dir, { idleNs: 2e8 });
-    await service.start();
+    const { dir, service, host } = await started({ 'm/1': 2 }, { idleNs: 2e8 });
     await until(() => host.slots[0] === null);
     host.failures = 1;
     await ask(service, 'm');
@@ -437,13 +428,15 @@ describe('an idle model that cannot be loaded again', () => {
 
 describe('a model that cannot be served', () => {
   it('is said once per change, also while the repository is polled; clients see no whole paths', async () => {
-    const dir = tempDir();
-    put(dir, 'good', 1, 2);
-    writeIn(dir, 'broken/1/model.onnx', 'nonsense');
-    put(dir, 'typo', 1, 2);
-    writeIn(dir, 'typo/config.yaml', 'batch: rows\nslo: fast');
-    const { service, said, warned } = open(dir, { control: 'poll', pollNs: 5e7 });
-    await service.start();
+    const { dir, service, said, warned } = await started(
+      {
+        'good/1': 2,
+        'broken/1/model.onnx': 'nonsense',
+        'typo/1': 2,
+        'typo/config.yaml': 'batch: rows\nslo: fast',
+      },
+      { control: 'poll', pollNs: 5e7 },
+    );
     const reasons = service.state.entries.map(({ reason }) => reason);
     expect(reasons[0]).toMatch(/^not available: broken\/1\/model\.onnx: onnxruntime cannot use/);
     expect(reasons[2]).toMatch(/^not available: typo\/config\.yaml:2: slo: must be a duration/);
@@ -488,16 +481,6 @@ describe('a model that cannot be served', () => {
     },
   );
 
-  it('has another version that stands in when a client loads it after a start', async () => {
-    const dir = tempDir();
-    put(dir, 'm', 1, 2);
-    writeIn(dir, 'm/2/model.onnx', 'nonsense');
-    const { service } = open(dir, { control: 'explicit' });
-    await service.start();
-    await expect(service.load('m')).rejects.toThrow(/^model "m" cannot be loaded: .*; version 1 is served$/s);
-    expect(states(service)).toEqual(['m/1 ready', 'm/2 unavailable']);
-  });
-
   it('has none that stands in while what was loaded goes on being served, or where the settings name versions', async () => {
     const dir = tempDir();
     for (const version of [1, 2]) put(dir, 'm', version, version);
@@ -514,12 +497,10 @@ describe('a model that cannot be served', () => {
 
 describe('the index', () => {
   it('lists what lies on disk, whether it is loaded or not, and nothing else', async () => {
-    const dir = tempDir();
-    for (const name of ['a', 'b', 'c']) put(dir, name, 1, 2);
-    writeIn(dir, 'typo/1/model.onnx', 'nonsense');
-    writeIn(dir, 'typo/config.yaml', 'slo: fast');
-    const { service, warned } = open(dir, { control: 'explicit', names: ['b'] });
-    await service.start();
+    const { dir, service, warned } = await started(
+      { 'a/1': 2, 'b/1': 2, 'c/1': 2, 'typo/1/model.onnx': 'nonsense', 'typo/config.yaml': 'slo: fast' },
+      { control: 'explicit', names: ['b'] },
+    );
     const typo = 'typo/1 unloaded; its files cannot be loaded: typo/config.yaml:1: slo: must be a duration';
     expect(reasons(service)).toEqual(['a/1 unloaded', 'b/1 ', 'c/1 unloaded', expect.stringContaining(typo)]);
     expect(states(service).filter((state) => state.endsWith(' unavailable'))).toHaveLength(3);
@@ -544,11 +525,10 @@ describe('the index', () => {
   });
 
   it('keeps what may be on a worker that is away', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    put(dir, 'b', 1, 2);
-    const { service, host } = open(dir, { control: 'explicit', names: ['a'] });
-    await service.start();
+    const { dir, service, host } = await started(
+      { 'a/1': 2, 'b/1': 2 },
+      { control: 'explicit', names: ['a'] },
+    );
     rmSync(join(dir, 'b'), { recursive: true });
     host.away = ['another'];
     await service.look();
@@ -559,11 +539,10 @@ describe('the index', () => {
   });
 
   it('loses broken versions that are gone, also while others are broken', async () => {
-    const dir = tempDir();
-    for (const name of ['a', 'm']) put(dir, name, 1, 2);
-    writeIn(dir, 'm/2/model.onnx', 'nonsense');
-    const { service } = open(dir, { control: 'poll', pollNs: 5e7 });
-    await service.start();
+    const { dir, service } = await started(
+      { 'a/1': 2, 'm/1': 2, 'm/2/model.onnx': 'nonsense' },
+      { control: 'poll', pollNs: 5e7 },
+    );
     expect(states(service)).toEqual(['a/1 ready', 'm/1 ready', 'm/2 unavailable']);
     renameSync(join(dir, 'm/2'), join(dir, 'm/3'));
     await until(() => states(service).join() === 'a/1 ready,m/1 ready,m/3 unavailable');
@@ -574,10 +553,10 @@ describe('the index', () => {
 
 describe('the log', () => {
   it('says why a model was unloaded', async () => {
-    const dir = tempDir();
-    for (const name of ['gone', 'idle', 'm']) put(dir, name, 1, 2);
-    const { service, unloaded } = open(dir, { control: 'poll', pollNs: 5e7 });
-    await service.start();
+    const { dir, unloaded } = await started(
+      { 'gone/1': 2, 'idle/1': 2, 'm/1': 2 },
+      { control: 'poll', pollNs: 5e7 },
+    );
     rmSync(join(dir, 'gone'), { recursive: true });
     put(dir, 'm', 1, 3);
     await until(() => unloaded.length === 2);
@@ -600,17 +579,6 @@ describe('the log', () => {
 });
 
 describe('model control', () => {
-  it('explicit: only what is named, until a client loads more', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    put(dir, 'b', 1, 3);
-    const { service } = open(dir, { control: 'explicit', names: ['b'] });
-    await service.start();
-    expect(states(service)).toEqual(['a/1 unavailable', 'b/1 ready']);
-    await service.load('a');
-    expect(states(service)).toEqual(['a/1 ready', 'b/1 ready']);
-  });
-
   it('explicit: a name that the repository does not have ends the start', async () => {
     const dir = tempDir();
     put(dir, 'ranker', 1, 2);
@@ -620,19 +588,13 @@ describe('model control', () => {
   });
 
   it('none: clients load and unload nothing', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    const { service } = open(dir, { control: 'none' });
-    await service.start();
+    const { service } = await started({ 'a/1': 2 }, { control: 'none' });
     await expect(service.unload('a')).rejects.toThrow('--model-control none');
     expect((await ask(service, 'a')).error).toBe('a/1');
   });
 
   it('poll: what the repository holds, whatever happens to it', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    const { service, host } = open(dir, { control: 'poll', pollNs: 5e7 });
-    await service.start();
+    const { dir, service, host } = await started({ 'a/1': 2 }, { control: 'poll', pollNs: 5e7 });
     put(dir, 'new', 1, 5);
     put(dir, 'a', 2, 3);
     await until(() => states(service).join() === 'a/2 ready,new/1 ready');
@@ -693,12 +655,10 @@ describe('model control', () => {
   });
 
   it('poll: notices names of classes that change alone', async () => {
-    const dir = tempDir();
-    put(dir, 'a', 1, 2);
-    writeIn(dir, 'a/config.yaml', 'labels: { y: classes.txt }');
-    writeIn(dir, 'a/classes.txt', 'cat\ndog\n');
-    const { service, host } = open(dir, { control: 'poll', pollNs: 5e7 });
-    await service.start();
+    const { dir, host } = await started(
+      { 'a/1': 2, 'a/config.yaml': 'labels: { y: classes.txt }', 'a/classes.txt': 'cat\ndog\n' },
+      { control: 'poll', pollNs: 5e7 },
+    );
     const labels = () => host.slots.flatMap((slot) => (slot === null ? [] : [slot.labels]));
     expect(labels()).toEqual([[['cat', 'dog']]]);
     writeIn(dir, 'a/classes.txt', 'cat\nfox\n');
@@ -736,10 +696,7 @@ it('has notified everybody of a change before a start, a load or an unload is ov
 });
 
 it('loads a model again that has been measured in full since', async () => {
-  const dir = tempDir();
-  put(dir, 'm', 1, 2);
-  const { host, service, unloaded } = open(dir);
-  await service.start();
+  const { host, service, unloaded } = await started({ 'm/1': 2 });
   await service.load('m');
   expect(host.adds).toBe(1);
   const { versions, ...list } = await host.list('m');
@@ -752,11 +709,7 @@ it('loads a model again that has been measured in full since', async () => {
 });
 
 it('loads a model with a configuration of the client, until it is loaded without', async () => {
-  const dir = tempDir();
-  put(dir, 'm', 1, 2);
-  put(dir, 'm', 2, 3);
-  const { host, service, takeOver } = open(dir);
-  await service.start();
+  const { host, service, takeOver } = await started({ 'm/1': 2, 'm/2': 3 });
   const ready = (of = service) =>
     of.state.entries.flatMap(({ state, version }) => (state === 'ready' ? version : []));
   const specific = '{"version_policy": {"specific": {"versions": ["1"]}}, "parameters": {}}';

@@ -1,31 +1,25 @@
 import { expect, it } from 'vitest';
 import { NoWorker } from '../../src/live/controller/fleet-models.js';
-import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
-import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
-import type { SchedulingService } from '../../src/live/service.js';
-import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
-import { ModelService } from '../../src/serve/model-service.js';
+import { type ModelList, type ModelReference, NO_MODELS } from '../../src/live/model-list.js';
+import { FakeModelHost, serviceOf } from './fake-model-host.js';
 import { smallModels } from './fixtures.js';
 
 /** One worker, which goes down at the question with this number and comes up again when `comesUp` is called. */
-class LosesItsWorker implements ModelHost, SchedulingService {
-  readonly state = { notReady: null, entries: [] };
-  readonly isOpen = false;
-  /** Not before the loss is noticed. */
-  away: readonly string[] = [];
-  asked = 0;
+class LosesItsWorker extends FakeModelHost {
   readonly models = smallModels(3, 1);
   /** Null: the worker is not awaited. */
   comesUp: (() => void) | null = null;
+  private asked = 0;
 
   constructor(
     private readonly losesAt: number,
+    /** False: the loss is not noticed yet. */
     private readonly isNoticed: boolean,
-  ) {}
+  ) {
+    super();
+  }
 
-  takeOver(): void {}
-
-  untilUp(): Promise<void> {
+  override untilUp(): Promise<void> {
     return new Promise((resolve) => {
       this.comesUp = () => {
         this.away = [];
@@ -34,17 +28,14 @@ class LosesItsWorker implements ModelHost, SchedulingService {
     });
   }
 
-  async list(name: string | null): Promise<ModelList> {
+  override async list(name: string | null): Promise<ModelList> {
     this.answers();
     const chosen = this.models.filter(({ spec }) => name === null || spec.name === name);
-    const versions = chosen.map(({ spec }) => ({
-      ...{ name: spec.name, version: '1', digest: '' },
-      isMeasured: true,
-    }));
-    return { ...NO_MODELS, versions };
+    const rest = { version: '1', digest: '', isMeasured: true };
+    return { ...NO_MODELS, versions: chosen.map(({ spec }) => ({ ...rest, name: spec.name })) };
   }
 
-  async addModel({ name }: { readonly name: string }) {
+  override async addModel({ name }: ModelReference) {
     this.answers();
     const index = this.models.findIndex(({ spec }) => spec.name === name);
     return { index, model: this.models[index] };
@@ -55,24 +46,10 @@ class LosesItsWorker implements ModelHost, SchedulingService {
     if (this.isNoticed) this.away = ['worker:7000'];
     throw new NoWorker();
   }
-
-  spread = () => Promise.resolve();
-  putPipeline = () => -1;
-  retireModel = () => Promise.resolve();
-  infer = () => {};
-  nowNs = () => 0;
-  watch = () => () => {};
 }
 
-const EVENTS = { info: () => {}, warn: () => {} };
 /** One for all models, then two for each of three. */
 const QUESTIONS = [1, 2, 3, 4, 5, 6, 7];
-
-function serviceOf(host: LosesItsWorker, options: Partial<DeploymentOptions>): ModelService {
-  const service = new ModelService({ ...ALL_MODELS, ...options }, EVENTS, new ModelLabels(), host.nowNs);
-  service.attach(host, host, { read: () => [], listed: () => {} });
-  return service;
-}
 
 const cases = QUESTIONS.flatMap((losesAt) =>
   [{ isStrict: true }, { isStrict: false }, { control: 'poll' as const }].flatMap((options) =>
