@@ -9,48 +9,9 @@ import {
   type WireLease,
 } from '../../../src/live/wire/protocol.js';
 import { StreamCall } from '../../../src/live/wire/stream-call.js';
-import { runCli } from '../../cli/run-cli.js';
 import { until } from '../../cli/server-process.js';
 import { JoiningRig } from './joining-rig.js';
-import { SIMULATED, TOKEN } from './rig.js';
-
-it('workers join and leave under load, and no request fails', { timeout: 300_000 }, async () => {
-  const rig = new JoiningRig();
-  await rig.startController(0, ['--journal', rig.journal]);
-  expect(await rig.health('live')).toBe('{"live":true}');
-  expect(await rig.health('ready')).toContain('no worker is up');
-  const first = await rig.startWorker();
-  await until(async () => (await rig.health('ready')) === '{"ready":true}');
-  // One of the models goes and comes while workers join.
-  const clients = rig.clients(SIMULATED.slice(0, 2));
-  await clients.someMore(30);
-  expect(await rig.post('/v2/repository/models/tiny-2/unload')).toBe(200);
-  const [second, third] = await Promise.all([rig.startWorker(), rig.startWorker()]);
-  expect(await rig.post('/v2/repository/models/tiny-2/load')).toBe(200);
-  await rig.metric('escapement_workers_joined_total', 3);
-  await rig.metric('escapement_gpu_up', 3);
-  await clients.someMore(50);
-  for (const leaving of [first, second]) expect(await leaving.kill('SIGTERM')).toBe(0);
-  await rig.metric('escapement_workers_left_total', 2);
-  await rig.metric('escapement_workers_lost_total', 0);
-  await rig.metric('escapement_worker_up', 1);
-  await clients.someMore(50);
-  // Its GPU has the number of one that has left.
-  await rig.startWorker();
-  await rig.metric('escapement_gpu_up', 2);
-  await third.kill('SIGKILL');
-  await clients.someMore(50);
-  await rig.metric('escapement_workers_left_total', 3);
-  await rig.metric('escapement_workers_lost_total', 1);
-  await clients.someMore(20);
-  await rig.judge(clients);
-  expect(rig.said('has left: it shuts down')).toBe(2);
-  expect(rig.said('has left: its lease has ended')).toBe(1);
-  expect(rig.said(/^GPU 0 is there/)).toBeGreaterThanOrEqual(2);
-  expect(await rig.controllers[0].kill('SIGTERM')).toBe(0);
-  const { status, stderr } = await runCli(['replay', rig.journal]);
-  expect(status, stderr).toBe(0);
-});
+import { TOKEN } from './rig.js';
 
 it('strangers, false addresses and floods of registrations cost no request and no worker', {
   timeout: 300_000,
@@ -70,9 +31,9 @@ it('strangers, false addresses and floods of registrations cost no request and n
     socket.on('error', () => {});
     await new Promise((resolve) => socket.resume().once('close', resolve));
   }
-  // The address of the one that serves, under another name; then a thousand that do not answer.
+  // The address of the one that serves, under another name; then two hundred that do not answer.
   const problems: string[] = [];
-  for (const port of [workerPort as number, ...Array.from({ length: 1000 }, (_, i) => 20_000 + i)])
+  for (const port of [workerPort as number, ...Array.from({ length: 200 }, (_, i) => 20_000 + i)])
     registerFalsely(rig.registrationPort(), port, (problem) => problems.push(problem));
   await until(() => problems.some((problem) => problem === 'another worker is connected at this address'));
   await until(() => problems.some((problem) => /^64 others have registered from 127.0.0.1/.test(problem)));

@@ -10,20 +10,8 @@ const ENDING = new RegExp(`shutting down|draining|${STARTING.source}`);
 /** What a client had under way breaks off when a controller ends, and so may a connection that comes at that moment. */
 const STARTS_AGAIN = 2;
 
-/** What happens to the process of a controller. */
+/** What happens to the process of a controller, besides what chaos draws. */
 export const CONTROLLER_FAULTS: readonly Scenario[] = [
-  ...[2000, 5000].map(
-    (ms): Scenario => ({
-      name: `the controller is frozen for ${ms / 1000} s`,
-      // Workers give up a controller that is silent for a second.
-      excuse: NO_WORKER,
-      inject: async (rig) => {
-        rig.controller?.signal('SIGSTOP');
-        await sleep(ms);
-        rig.controller?.signal('SIGCONT');
-      },
-    }),
-  ),
   {
     name: 'the controller is killed, and comes back to the same workers',
     breaks: STARTS_AGAIN,
@@ -111,18 +99,6 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
       await until(() => other.log.some(({ msg }) => msg === 'listening') && /stands by/.test(other.stderr));
       await clients.someMore(30);
       expect(await other.kill('SIGTERM')).toBe(0);
-    },
-  },
-  {
-    name: 'a frontend thread fails from inside, again and again',
-    breaks: 3,
-    inject: async (rig, clients) => {
-      for (let i = 0; i < 3; i++) {
-        const from = rig.controller?.stderr.length;
-        rig.controller?.send({ crash: 'frontend' });
-        await rig.says(/the frontend thread fails/, from);
-        await clients.someMore(30);
-      }
     },
   },
   {

@@ -8,7 +8,7 @@ import type { Rig } from '../rig.js';
 const FOR_MS = 3000;
 const TIMES = 3;
 
-/** What happens on the way between a controller and a worker, whatever encrypts it. */
+/** What happens on the way between a controller and a worker, whatever encrypts it, besides what chaos draws. */
 export const LINK_FAULTS: readonly Scenario[] = [
   {
     name: 'a link is cut ten times',
@@ -16,15 +16,6 @@ export const LINK_FAULTS: readonly Scenario[] = [
       for (let i = 0; i < 10; i++) {
         links[1].cut();
         await sleep(200);
-      }
-    },
-  },
-  {
-    name: 'a link is reset every 20 ms',
-    inject: async ({ links }) => {
-      for (let i = 0; i < 100; i++) {
-        links[0].cut('reset');
-        await sleep(20);
       }
     },
   },
@@ -46,18 +37,12 @@ export const LINK_FAULTS: readonly Scenario[] = [
       expect(said.filter((msg) => /cannot be reached.*ECONNREFUSED/.test(msg)).length).toBeLessThan(2);
     },
   },
-  bad('swallows everything', { hole: 'both' }),
-  bad('swallows what goes to the worker', { hole: 'to worker' }),
-  bad('swallows what comes from the worker', { hole: 'to controller' }),
-  ...[5, 50, 500].map((delayMs) => bad(`is late by ${delayMs} ms`, { delayMs })),
-  bad('is late by up to 300 ms, each time by another time', { jitterMs: 300 }),
-  bad('carries 1 Mbit/s', { bytesPerSecond: 125_000 }),
+  ...[5, 500].map((delayMs) => bad(`is late by ${delayMs} ms`, { delayMs })),
   bad('carries a byte per millisecond', { bytesPerSecond: 1000 }),
-  ...[3, 40].map((corruptEvery) => harmful(`corrupts one of ${corruptEvery} chunks`, { corruptEvery })),
+  harmful('corrupts one of 40 chunks', { corruptEvery: 40 }),
   ...(
     [
       ['ends at once', 'end'],
-      ['is accepted, and nothing more', 'silence'],
       ['is accepted by a server of another kind', 'stranger'],
     ] as const
   ).map(

@@ -3,7 +3,7 @@ import { sleep } from '../clients/counting-clients.js';
 import { NO_WORKER, type Scenario } from '../play.js';
 import type { Rig } from '../rig.js';
 
-/** What happens to processes of workers. */
+/** What happens to processes of workers, besides what chaos draws. */
 export const WORKER_FAULTS: readonly Scenario[] = [
   {
     name: 'a worker is killed, and comes back',
@@ -30,14 +30,6 @@ export const WORKER_FAULTS: readonly Scenario[] = [
         await rig.allUp();
       }
       await clients.someMore(20);
-    },
-  },
-  {
-    name: 'a worker is asked to end, and comes back',
-    inject: async (rig, clients) => {
-      expect(await rig.workers[1].kill('SIGTERM')).toBe(0);
-      await clients.someMore(50);
-      await rig.restart(1);
     },
   },
   {
@@ -68,12 +60,10 @@ export const WORKER_FAULTS: readonly Scenario[] = [
       await Promise.all(rig.workers.map((_, index) => rig.restart(index)));
     },
   },
-  { name: 'a worker is frozen for 0.5 s', inject: (rig) => freeze(rig, [0], 500) },
   {
     name: 'a worker is frozen as long as it takes to count as lost',
     inject: (rig) => freeze(rig, [1], 1000),
   },
-  { name: 'a worker is frozen for 5 s', inject: (rig) => freeze(rig, [0], 5000) },
   { name: 'all workers are frozen for 2 s', excuse: NO_WORKER, inject: (rig) => freeze(rig, [0, 1], 2000) },
   {
     name: 'a worker stutters: frozen for 0.3 s ten times',
@@ -92,15 +82,6 @@ export const WORKER_FAULTS: readonly Scenario[] = [
       expect(await rig.workers[0].kill('SIGTERM')).toBe(0);
       rig.workers[1].signal('SIGCONT');
       await rig.restart(0);
-    },
-  },
-  {
-    name: 'the GPU of a worker fails from inside, and its thread is replaced',
-    inject: async (rig, clients) => {
-      for (let i = 0; i < 2; i++) {
-        rig.workers[0].send({ crash: 'executor' });
-        await clients.someMore(30);
-      }
     },
   },
   {
