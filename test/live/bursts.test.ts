@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Bursts } from '../../src/live/bursts.js';
+import { useFakeTime } from '../fake-time.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 /** A log of one thing. */
 function log() {

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { REAL_TIME } from '../../src/base/world/real-time.js';
 import { beat, newPulse, PulseReader, PulseWatch } from '../../src/live/pulse.js';
+import { useFakeTime } from '../fake-time.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 function watched(
   silenceMs: number,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { REAL_TIME } from '../../src/base/world/real-time.js';
 import {
   type Action,
@@ -18,9 +18,9 @@ import {
 import { EventLog } from '../../src/live/observe/event-log.js';
 import { UnservedWatch } from '../../src/serve/unserved-watch.js';
 import { action } from '../core/fixtures.js';
+import { useFakeTime } from '../fake-time.js';
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+useFakeTime();
 
 const REQUESTS = { model: [0, 1], arrivalNs: [5e6, 5e6], sloNs: [10e6, 10e6] } as unknown as RequestTable;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
+import { INFER, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -10,7 +10,7 @@ import {
 import { wirePipeline } from '../../../src/live/pipeline.js';
 import { POLICIES } from '../../../src/policies/registry.js';
 import { MS } from '../../sim/fixtures.js';
-import { compute, description, FakeWorker, gpu } from './fake-worker.js';
+import { compute, FakeWorker } from './fake-worker.js';
 import { type Asked, withController } from './harness.js';
 
 /** What the request should get for its own inputs. */
@@ -33,21 +33,6 @@ describe.each(['clockwork', 'fifo'])('%s', (policy) => {
       expect(worker.kinds(INFER).some(({ batchIndex, count }) => count < 2 ** batchIndex)).toBe(
         policy === 'fifo',
       );
-    });
-  });
-
-  it('sends the inputs of each request of the batch, one after the other', async () => {
-    const worker = new FakeWorker('w');
-    await withController({ workers: [worker], policy }, async (run) => {
-      for (let i = 0; i < 3; i++) run.ask();
-      await run.pass(80);
-      const rows = (input: number) =>
-        worker
-          .kinds(INFER)
-          .flatMap(({ inputs }) => inputs.filter((_, i) => i % 2 === input).flatMap((x) => [...x]));
-      expect(rows(0)).toEqual([0, 1, 7, 1, 2, 7, 2, 3, 7]);
-      expect(rows(1)).toEqual([0, 1, 3, 1, 6, 1]);
-      expect(worker.kinds(LOAD)).toHaveLength(1);
     });
   });
 
@@ -207,25 +192,6 @@ it('takes what happens in one turn of the event loop as one instant', async () =
     await run.pass(0);
     expect(worker.kinds(INFER).map(({ count }) => count)).toEqual([1, 4]);
     await run.pass(50);
-  });
-});
-
-it('keeps no result whose answers were given', async () => {
-  const worker = new FakeWorker('w');
-  await withController({ workers: [worker] }, async (run) => {
-    for (let i = 0; i < 6; i++) run.ask(i % 2);
-    await run.pass(100);
-    expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
-    expect(Reflect.get(Reflect.get(run.controller, 'answers'), 'results')).toEqual(new Map());
-  });
-});
-
-it('runs on GPUs with one lane', async () => {
-  const worker = new FakeWorker('w', description({ gpus: [gpu({ oneLane: true })] }));
-  await withController({ workers: [worker] }, async (run) => {
-    for (let i = 0; i < 6; i++) run.ask(i % 2);
-    await run.pass(100);
-    expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
   });
 });
 

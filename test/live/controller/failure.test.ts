@@ -264,23 +264,6 @@ it.each(POLICIES)(
   },
 );
 
-it.each(POLICIES)(
-  '%s: a request that is late is answered when its result comes, not before',
-  async (policy) => {
-    const worker = new FakeWorker('w');
-    await withController({ workers: [worker], policy }, async (run) => {
-      await warmUp(run, [worker]);
-      worker.executing = false;
-      run.ask();
-      await run.pass(800);
-      expect(run.outcomes).toEqual(['-']);
-      worker.answer(worker.kinds(INFER)[0]);
-      await run.pass(10);
-      expect(run.outcomes).toEqual(['late']);
-    });
-  },
-);
-
 it('does not take an UNLOAD for one that hangs', async () => {
   const models = ['one', 'two', 'three', 'four'].map((name) => served(name));
   const worker = new FakeWorker('w', description({ models }));

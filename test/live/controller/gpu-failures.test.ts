@@ -3,7 +3,7 @@ import { INFER } from '../../../src/core/action.js';
 import { FakeWorker } from './fake-worker.js';
 import { type LiveHarness, withController } from './harness.js';
 
-const POLICIES = ['clockwork', 'edf', 'fifo', 'nexus', 'shepherd'];
+const POLICIES = ['clockwork', 'fifo', 'shepherd'];
 const ERROR = 'the worker returned 1 outputs, one has 2';
 const GIVEN_UP = `its last 3 INFERs failed, and other GPUs run their models: ${ERROR}`;
 

@@ -1,14 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { NS_PER_MS } from '../../../src/base/units.js';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { WakeTimer } from '../../../src/live/controller/live-controller.js';
+import { useFakeTime } from '../../fake-time.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 it('never wakes early, even where the clock is behind the timers', async () => {
   let nowNs = 0;

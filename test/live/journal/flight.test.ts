@@ -37,6 +37,16 @@ class Scene {
     this.controller = journaled(made, this.journal);
   }
 
+  /** A request for a model comes, and time passes. */
+  offer(sloMs: number, { model = 0, stepMs = 0 } = {}): void {
+    this.controller.offer(model, 0, sloMs * MS, 0);
+    this.controller.step(stepMs * MS);
+  }
+
+  step(...ms: readonly number[]): void {
+    for (const each of ms) this.controller.step(each * MS);
+  }
+
   /** The first outstanding action ends at `endMs`, having run so long. */
   finish(status: number, beginMs: number, endMs: number): void {
     const action = this.sent.shift();
@@ -56,8 +66,8 @@ class Scene {
 }
 
 /** One GPU that holds model 0 at 0 ms. */
-function warm(over: Partial<JournalHeader> = {}): Scene {
-  const scene = new Scene(header('clockwork', { gpus: 1, ...over }));
+function warm(over: Partial<JournalHeader> = {}, policy = 'clockwork'): Scene {
+  const scene = new Scene(header(policy, { gpus: 1, ...over }));
   scene.controller.gpuUp(0, [0]);
   scene.controller.step(0);
   return scene;
@@ -117,18 +127,81 @@ why
     }
   });
 
-  it('that was late because its INFER took longer than predicted and the result was slow to come', async () => {
-    const scene = warm();
-    scene.controller.offer(0, 0, 15 * MS, 0);
-    scene.controller.step(0);
-    scene.finish(STATUS_OK, 3, 14);
-    scene.controller.step(16 * MS);
-    expect(explain(await scene.flight(0))).toEqual([
-      'answered 1 ms after its deadline',
-      'INFER began 2 ms later than expected',
-      'INFER took 8.27 ms longer than predicted: 11 ms instead of 2.73 ms',
-      'its result reached the controller 2 ms after INFER had ended',
-    ]);
+  it.each<[string, () => Scene, (scene: Scene) => void, string[]]>([
+    [
+      'was late because its INFER took longer than predicted and the result was slow to come',
+      warm,
+      (scene) => {
+        scene.offer(15);
+        scene.finish(STATUS_OK, 3, 14);
+        scene.step(16);
+      },
+      [
+        'answered 1 ms after its deadline',
+        'INFER began 2 ms later than expected',
+        'INFER took 8.27 ms longer than predicted: 11 ms instead of 2.73 ms',
+        'its result reached the controller 2 ms after INFER had ended',
+      ],
+    ],
+    [
+      'found no GPU with its model',
+      warm,
+      (scene) => {
+        scene.offer(15, { model: 1 });
+        scene.step(15);
+      },
+      ['given up 0 ms before its deadline', 'waited 15 ms in the queue; no GPU held its model'],
+    ],
+    [
+      'was refused on arrival',
+      () => warm({ admission: 'predict' }),
+      (scene) => scene.offer(3),
+      ['refused 3 ms before its deadline', 'an answer was expected after 3.73 ms, and its SLO is 3 ms'],
+    ],
+    [
+      'reached the controller when it was too late',
+      () => warm({}, 'escapement'),
+      (scene) => scene.offer(25, { stepMs: 24 }),
+      [
+        'refused 1 ms before its deadline',
+        '24 ms passed until the scheduler had it, while its body was received and decoded',
+      ],
+    ],
+    [
+      'came when every GPU was gone',
+      warm,
+      (scene) => {
+        scene.controller.gpuDown(0);
+        scene.offer(15);
+        scene.step(15);
+      },
+      ['given up 0 ms before its deadline', 'waited 15 ms in the queue; no GPU was connected'],
+    ],
+    [
+      'missed its window',
+      warm,
+      (scene) => {
+        scene.offer(25);
+        scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
+        scene.step(13);
+      },
+      ['failed 12 ms before its deadline', 'INFER 0 on GPU 0 failed: too late'],
+    ],
+    [
+      'missed its window and was then given up',
+      () => warm({ missedWindow: 'retry' }),
+      (scene) => {
+        scene.offer(25);
+        scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
+        scene.controller.gpuDown(0);
+        scene.step(13, 20, 24, 25);
+      },
+      ['given up 5 ms before its deadline', 'INFER 0 on GPU 0 failed: too late'],
+    ],
+  ])('that %s', async (_, start, happens, reasons) => {
+    const scene = start();
+    happens(scene);
+    expect(explain(await scene.flight(0))).toEqual(reasons);
   });
 
   it('that was late because it shared a batch with more patient requests', async () => {
@@ -179,83 +252,6 @@ why
     const [gaveUp, waited] = explain(flight);
     expect(gaveUp).toBe('given up 20 ms after its deadline');
     expect(waited).toMatch(/^waited 120 ms in the queue; \d+ earlier requests for the model waited$/);
-  });
-
-  it('that found no GPU with its model', async () => {
-    const scene = warm();
-    scene.controller.offer(1, 0, 15 * MS, 0);
-    scene.controller.step(0);
-    scene.controller.step(15 * MS);
-    const flight = await scene.flight(0);
-    expect(flight.actions).toMatchObject([{ kind: 'LOAD', gpu: 0, result: null }]);
-    expect(explain(flight)).toEqual([
-      'given up 0 ms before its deadline',
-      'waited 15 ms in the queue; no GPU held its model',
-    ]);
-  });
-
-  it('that was refused on arrival', async () => {
-    const scene = warm({ admission: 'predict' });
-    scene.controller.offer(0, 0, 3 * MS, 0);
-    scene.controller.step(0);
-    const flight = await scene.flight(0);
-    expect([flight.answer?.outcome, flight.dueNs]).toEqual(['rejected', null]);
-    expect(explain(flight)).toEqual([
-      'refused 3 ms before its deadline',
-      'an answer was expected after 3.73 ms, and its SLO is 3 ms',
-    ]);
-  });
-
-  it('that reached the controller when it was too late', async () => {
-    const scene = new Scene(header('escapement', { gpus: 1 }));
-    scene.controller.gpuUp(0, [0]);
-    scene.controller.step(0);
-    scene.controller.offer(0, 0, 25 * MS, 0);
-    scene.controller.step(24 * MS);
-    const flight = await scene.flight(0);
-    expect(flight.answer?.outcome).toBe('rejected');
-    expect(explain(flight)).toEqual([
-      'refused 1 ms before its deadline',
-      '24 ms passed until the scheduler had it, while its body was received and decoded',
-    ]);
-  });
-
-  it('that came when every GPU was gone', async () => {
-    const scene = new Scene(header('clockwork', { gpus: 1 }));
-    scene.controller.gpuDown(0);
-    scene.controller.offer(0, 0, 15 * MS, 0);
-    scene.controller.step(0);
-    scene.controller.step(15 * MS);
-    expect(explain(await scene.flight(0))).toEqual([
-      'given up 0 ms before its deadline',
-      'waited 15 ms in the queue; no GPU was connected',
-    ]);
-  });
-
-  it('whose INFER missed its window', async () => {
-    const scene = warm();
-    scene.controller.offer(0, 0, 25 * MS, 0);
-    scene.controller.step(0);
-    scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
-    scene.controller.step(13 * MS);
-    expect(explain(await scene.flight(0))).toEqual([
-      'failed 12 ms before its deadline',
-      'INFER 0 on GPU 0 failed: too late',
-    ]);
-  });
-
-  it('whose INFER missed its window, and which was then given up', async () => {
-    const scene = warm({ missedWindow: 'retry' });
-    scene.controller.offer(0, 0, 25 * MS, 0);
-    scene.controller.step(0);
-    scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
-    scene.controller.gpuDown(0);
-    scene.controller.step(13 * MS);
-    for (const ms of [20, 24, 25]) scene.controller.step(ms * MS);
-    expect(explain(await scene.flight(0))).toEqual([
-      'given up 5 ms before its deadline',
-      'INFER 0 on GPU 0 failed: too late',
-    ]);
   });
 
   it('whose worker was lost, and which was served by another', async () => {

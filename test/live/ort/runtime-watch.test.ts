@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { cpuWaitMs, RuntimeWatch } from '../../../src/live/ort/runtime-watch.js';
+import { useFakeTime } from '../../fake-time.js';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime(['setTimeout', 'clearTimeout', 'setImmediate']);
 
 /** A watch with a limit of 1 s, and what was waited for the CPU. */
 function newWatch(): { watch: RuntimeWatch; cpu: { waitedMs: number } } {

@@ -55,17 +55,6 @@ export function readTrace(path: string): ReadTrace {
   return { facts: otherData, events, processes, threads, tracks, arrows, spans: spansOf(sorted) };
 }
 
-/** Slices of a track and what is inside them, with a line for each. */
-export function treeText(slices: readonly Slice[], fromNs = slices[0]?.beginNs ?? 0, indent = ''): string {
-  return slices
-    .map(({ event, beginNs, endNs, children }) => {
-      const at = ((beginNs - fromNs) / 1000).toFixed(1).padStart(9);
-      const took = ((endNs - beginNs) / 1000).toFixed(1).padStart(9);
-      return `${at} ${took} µs ${indent}${event.name}\n${treeText(children, fromNs, `${indent}  `)}`;
-    })
-    .join('');
-}
-
 function checkFields(event: ReadEvent): void {
   const { name, ph, pid, tid, ts, dur, cat, id } = event;
   must(typeof name === 'string' && name !== '', 'has a name', event);

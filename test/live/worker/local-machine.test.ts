@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../src/base/clock/clock.js';
 import {
   STATUS_INFER_TOO_LATE,
@@ -9,23 +9,18 @@ import {
 } from '../../../src/core/action.js';
 import { DEFAULT_SESSION } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
-import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
+import { startMachine } from '../../../src/live/worker/local-machine.js';
 import { Driver, infer, inMs, load, PAGE_BYTES, profiled, simulatedMachine, unload } from './fixtures.js';
 
 const MODELS = ['a', 'b', 'c', 'd'].map((name) => profiled(name));
-const machines: LocalMachine[] = [];
 
 async function drive(gpus = 1, models: readonly WorkerModel[] = MODELS, timeScale = 1): Promise<Driver> {
   const machine = await simulatedMachine(gpus, models, timeScale);
-  machines.push(machine);
+  onTestFinished(() => machine.close());
   return new Driver(machine);
 }
 
 const statuses = (results: readonly { status: number }[]) => results.map(({ status }) => status);
-
-afterEach(async () => {
-  for (const machine of machines.splice(0)) await machine.close();
-});
 
 describe('LocalMachine: windows', () => {
   it('runs an action neither before it was sent nor before its window opens', async () => {
@@ -64,13 +59,6 @@ describe('LocalMachine: windows', () => {
 });
 
 describe('LocalMachine: weights', () => {
-  it('runs INFER only where the weights are', async () => {
-    const driver = await drive(2);
-    await driver.run(load());
-    const results = await driver.run(infer(), infer(1), infer(0, { gpu: 1 }));
-    expect(statuses(results)).toEqual([STATUS_OK, STATUS_WEIGHTS_MISSING, STATUS_WEIGHTS_MISSING]);
-  });
-
   it('loads as much as the cache holds, and more after an UNLOAD', async () => {
     const driver = await drive();
     const [a, b, c, d] = await driver.run(load(0), load(1), load(2), load(3));
@@ -90,19 +78,6 @@ describe('LocalMachine: weights', () => {
 });
 
 describe('LocalMachine: many GPUs', () => {
-  it('runs 100 simulated ones side by side, each one thing at a time', async () => {
-    const driver = await drive(100, [profiled('a', { execNs: 200_000 })]);
-    const gpus = [...Array(100).keys()];
-    await driver.run(...gpus.map((gpu) => load(0, { gpu })));
-    const results = await driver.run(...gpus.flatMap((gpu) => Array(10).fill(infer(0, { gpu }))));
-    expect(new Set(statuses(results))).toEqual(new Set([STATUS_OK]));
-    for (const gpu of gpus) {
-      const lane = results.filter((result) => result.gpu === gpu);
-      expect(lane).toHaveLength(10);
-      for (let i = 1; i < lane.length; i++) expect(lane[i].beginNs).toBeGreaterThanOrEqual(lane[i - 1].endNs);
-    }
-  });
-
   it('takes no time at a time scale of 0, and sleeps through no message', async () => {
     const driver = await drive(2, [profiled('a', { loadNs: 1e12, execNs: 1e12 })], 0);
     await driver.run(load(), load(0, { gpu: 1 }));
@@ -114,20 +89,6 @@ describe('LocalMachine: many GPUs', () => {
 });
 
 describe('LocalMachine: quiesce', () => {
-  it('waits for what runs, forgets what waits, and reports nothing of either afterwards', async () => {
-    const driver = await drive(1, [profiled('a', { execNs: 20_000_000 })]);
-    await driver.run(load());
-    const running = driver.send(infer(), infer(), infer(0, { earliestNs: inMs(60) }));
-    const state = await driver.machine.quiesce();
-    expect(state).toEqual({ present: [[0]] });
-    const before = driver.results.length;
-    // Takes longer than what waited would have, had it not been forgotten.
-    const [result] = await driver.run(infer(0, { earliestNs: inMs(100) }));
-    expect(result.status).toBe(STATUS_OK);
-    expect(driver.results.slice(before)).toEqual([result]);
-    expect(running).not.toContain(result.id);
-  });
-
   it('does not count weights that were about to be loaded', async () => {
     const driver = await drive();
     driver.send(load(2, { earliestNs: inMs(600_000) }));

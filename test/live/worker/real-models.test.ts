@@ -1,68 +1,59 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { stream } from '../../../src/base/random/streams.js';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { STATUS_DEVICE_ERROR, STATUS_OK, STATUS_WEIGHTS_MISSING } from '../../../src/core/action.js';
 import type { DeviceSpec } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
-import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
-import { Driver, infer, load, PAGE_BYTES, unload } from './fixtures.js';
+import { NO_MODELS } from '../../../src/live/model-list.js';
+import { startMachine } from '../../../src/live/worker/local-machine.js';
+import { tempDir } from '../../cli/run-cli.js';
+import { Driver, infer, load, PAGE_BYTES, profiled, unload } from './fixtures.js';
 import { CPU, type RealModel, realModel, runDirectly } from './real-models.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'escapement-machine-'));
-const machines: LocalMachine[] = [];
-let models: RealModel[];
+const folder = tempDir();
+let mlp: RealModel;
+let mobilenet: RealModel;
 
 beforeAll(async () => {
-  models = [await realModel('mlp', 32, folder), await realModel('mobilenet-v2', 32, folder)];
+  mlp = await realModel('mlp', 32, folder);
+  mobilenet = await realModel('mobilenet-v2', 32, folder);
 });
 
-afterEach(async () => {
-  for (const machine of machines.splice(0)) await machine.close();
-});
+const reference = (name: string, digest = 'd') => ({ name, version: '1', digest });
 
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function drive(workerModels: readonly WorkerModel[], device: DeviceSpec = CPU): Promise<Driver> {
+/** A machine that starts with `models` and could have the `others`. */
+async function drive(
+  models: readonly WorkerModel[],
+  others: readonly WorkerModel[] = [],
+  device: DeviceSpec = CPU,
+) {
+  const opened: string[] = [];
   const machine = await startMachine({
     devices: [device],
-    models: workerModels,
+    models,
+    source: {
+      list: async () => NO_MODELS,
+      close: async () => {},
+      open: async ({ name, version, digest }) => {
+        opened.push(`${name} ${version} ${digest}`);
+        const model = others.find(({ spec }) => spec.name === name);
+        if (model === undefined) throw new Error(`there is no folder ${name}`);
+        return model;
+      },
+    },
     pages: 6,
     pageBytes: PAGE_BYTES,
   });
-  machines.push(machine);
-  return new Driver(machine);
+  onTestFinished(() => machine.close());
+  return { driver: new Driver(machine), machine, opened };
 }
 
 const statuses = (results: readonly { status: number }[]) => results.map(({ status }) => status);
 
-describe('LocalMachine: real models on the CPU', () => {
-  it('answers as onnxruntime does, bit for bit, at every batch size and count', async () => {
-    const random = stream(1, 'inputs');
-    const driver = await drive(models.map(({ worker }) => worker));
-    expect(statuses(await driver.run(load(0), load(1)))).toEqual([STATUS_OK, STATUS_OK]);
-    for (const [index, model] of models.entries()) {
-      const { spec } = model.worker;
-      for (const [batchIndex, batchSize] of spec.batchSizes.entries()) {
-        for (let count = 1; count <= batchSize; count++) {
-          const values = Float32Array.from({ length: (count * spec.inputBytes) / 4 }, () => random() - 0.5);
-          const input = new Uint8Array(values.buffer);
-          const expected = await runDirectly(model, batchSize, count, input);
-          const [result] = await driver.run(infer(index, { batchIndex, count, inputs: [input] }));
-          expect(result).toMatchObject({ status: STATUS_OK, error: '' });
-          expect(Buffer.compare(result.outputs[0], expected)).toBe(0);
-          expect(result.endNs).toBeGreaterThan(result.beginNs);
-        }
-      }
-    }
-  });
-
+describe('a machine with real models', () => {
   it('loads, unloads and loads again', async () => {
-    const driver = await drive([models[0].worker]);
-    const input = () => new Uint8Array(models[0].worker.spec.inputBytes);
+    const { driver } = await drive([mlp.worker]);
+    const input = () => new Uint8Array(mlp.worker.spec.inputBytes);
     await driver.run(load());
     const [first] = await driver.run(infer(0, { inputs: [input()] }));
     await driver.run(unload());
@@ -74,44 +65,33 @@ describe('LocalMachine: real models on the CPU', () => {
   });
 
   it('takes inputs that are part of a larger buffer, and leaves that alone', async () => {
-    const { worker } = models[0];
-    const driver = await drive([worker]);
+    const { worker } = mlp;
+    const { driver } = await drive([worker]);
     const shared = new Uint8Array(3 * worker.spec.inputBytes).fill(7);
     const part = shared.subarray(worker.spec.inputBytes, 2 * worker.spec.inputBytes);
-    const expected = await runDirectly(models[0], 1, 1, part);
+    const expected = await runDirectly(mlp, 1, 1, part);
     await driver.run(load());
     const results = await driver.run(infer(0, { inputs: [part] }), infer(0, { inputs: [part] }));
     for (const { outputs } of results) expect(Buffer.compare(outputs[0], expected)).toBe(0);
     expect(shared.every((byte) => byte === 7)).toBe(true);
   });
-
-  it('waits for a running INFER when it quiesces', async () => {
-    const driver = await drive([models[0].worker]);
-    await driver.run(load());
-    const inputs = () => [new Uint8Array(models[0].worker.spec.inputBytes)];
-    driver.send(...Array.from({ length: 50 }, () => infer(0, { inputs: inputs() })));
-    expect(await driver.machine.quiesce()).toEqual({ present: [[0]] });
-    const before = driver.results.length;
-    const [result] = await driver.run(infer(0, { inputs: inputs() }));
-    expect(driver.results.slice(before)).toEqual([result]);
-  });
 });
 
-describe('LocalMachine: what goes wrong on a real device', () => {
+describe('what goes wrong on a real device', () => {
   it('answers an INFER that the device cannot run', async () => {
-    const driver = await drive([models[0].worker]);
+    const { driver } = await drive([mlp.worker]);
     await driver.run(load());
     const [short] = await driver.run(infer(0, { inputs: [new Uint8Array(5)] }));
     expect(short).toMatchObject({ status: STATUS_DEVICE_ERROR, outputs: [] });
     expect(short.error).toContain('the bytes of all requests');
-    const inputs = [new Uint8Array(models[0].worker.spec.inputBytes)];
+    const inputs = [new Uint8Array(mlp.worker.spec.inputBytes)];
     expect(statuses(await driver.run(infer(0, { inputs })))).toEqual([STATUS_OK]);
   });
 
   it('answers the LOAD of a model that is corrupt, and runs the others', async () => {
     const ortPath = join(folder, 'corrupt.ort');
     writeFileSync(ortPath, 'no model at all');
-    const driver = await drive([{ ...models[0].worker, ortPath }, models[1].worker]);
+    const { driver } = await drive([{ ...mlp.worker, ortPath }, mobilenet.worker]);
     const [corrupt, good] = await driver.run(load(0), load(1));
     expect(corrupt).toMatchObject({ status: STATUS_DEVICE_ERROR, outputs: [] });
     expect(corrupt.error).not.toBe('');
@@ -119,28 +99,96 @@ describe('LocalMachine: what goes wrong on a real device', () => {
     expect(await driver.machine.quiesce()).toEqual({ present: [[1]] });
   });
 
-  it('reports a host thread that died as the death of its GPU, which comes back', async () => {
-    const driver = await drive([models[0].worker]);
-    await driver.run(load());
-    // Let it come to rest: onnxruntime ends the process if its thread is cut off during a call.
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    void driver.machine.executors[0].threads[1].terminate();
-    // A thread that blocks until it is asked to do something notices at once, or when it is.
-    await driver.until(() => driver.downs.length === 1);
-    expect(await driver.machine.quiesce()).toEqual({ present: [[]] });
-    expect(statuses(await driver.run(load()))).toEqual([STATUS_OK]);
-  });
-
   it('does not start with a file or a device that is not there', async () => {
     const ortPath = join(folder, 'missing.ort');
-    await expect(drive([{ ...models[0].worker, ortPath }])).rejects.toMatchObject({
+    await expect(drive([{ ...mlp.worker, ortPath }])).rejects.toMatchObject({
       code: 'E_MODEL_FILE',
       message: expect.stringContaining('missing.ort'),
     });
     const foreign = process.platform === 'win32' ? 'coreml' : 'dml';
-    await expect(drive([models[0].worker], { ...CPU, kind: foreign })).rejects.toMatchObject({
+    await expect(drive([mlp.worker], [], { ...CPU, kind: foreign })).rejects.toMatchObject({
       code: 'E_DEVICE',
       message: expect.stringContaining(`no provider ${foreign}`),
     });
+  });
+});
+
+describe('models that come and go', () => {
+  it('runs a model that came later, also in the place of another, as onnxruntime does', async () => {
+    const { driver, machine } = await drive([mlp.worker], [mobilenet.worker, mlp.worker]);
+    const added = await machine.addModel(5, reference('mobilenet-v2'));
+    expect(added).toMatchObject({ spec: { name: 'mobilenet-v2' }, version: '1' });
+    expect(added).not.toHaveProperty('ortPath');
+    const answersAsDirectly = async (index: number, model: RealModel) => {
+      const input = new Uint8Array(new Float32Array(model.worker.spec.inputBytes / 4).fill(0.5).buffer);
+      const expected = await runDirectly(model, 1, 1, input);
+      expect(statuses(await driver.run(load(index)))).toEqual([STATUS_OK]);
+      const [result] = await driver.run(infer(index, { inputs: [input] }));
+      expect(result).toMatchObject({ status: STATUS_OK, error: '' });
+      expect(Buffer.compare(result.outputs[0], expected)).toBe(0);
+    };
+    await answersAsDirectly(5, mobilenet);
+    await answersAsDirectly(0, mlp);
+    await driver.run(unload(0));
+    await machine.addModel(0, reference('mobilenet-v2'));
+    await machine.dropModel(5);
+    await machine.addModel(5, reference('mlp'));
+    await answersAsDirectly(0, mobilenet);
+    await answersAsDirectly(5, mlp);
+    expect(await machine.quiesce()).toEqual({
+      present: [[0, 5]],
+      changes: [
+        { index: 5, reference: reference('mlp') },
+        { index: 0, reference: reference('mobilenet-v2') },
+      ],
+    });
+  });
+
+  it('forgets the weights of a model that is replaced, and keeps those of one that is asked for again', async () => {
+    const { driver, machine, opened } = await drive([], [mlp.worker]);
+    await machine.addModel(0, reference('mlp'));
+    await driver.run(load(0));
+    await machine.addModel(0, reference('mlp'));
+    expect(opened).toEqual(['mlp 1 d']);
+    const input = () => new Uint8Array(mlp.worker.spec.inputBytes);
+    expect(statuses(await driver.run(infer(0, { inputs: [input()] })))).toEqual([STATUS_OK]);
+    await machine.addModel(0, reference('mlp', 'e'));
+    expect(opened).toEqual(['mlp 1 d', 'mlp 1 e']);
+    expect(statuses(await driver.run(infer(0, { inputs: [input()] })))).toEqual([STATUS_WEIGHTS_MISSING]);
+  });
+
+  it('says why it can not have a model, and goes on with the others', async () => {
+    const { driver, machine } = await drive(
+      [mlp.worker],
+      [
+        profiled('weightless'),
+        { ...mlp.worker, spec: { ...mlp.worker.spec, name: 'lost' }, ortPath: '/none.ort' },
+      ],
+    );
+    await expect(machine.addModel(1, reference('unknown'))).rejects.toThrow('there is no folder unknown');
+    await expect(machine.addModel(1, reference('weightless'))).rejects.toMatchObject({
+      code: 'E_MODEL_FILE',
+    });
+    await expect(machine.addModel(1, reference('lost'))).rejects.toMatchObject({ code: 'E_MODEL_FILE' });
+    expect(machine.models).toEqual([mlp.worker, null]);
+    expect(statuses(await driver.run(load(0)))).toEqual([STATUS_OK]);
+    const plain = await startMachine({
+      devices: [CPU],
+      models: [mlp.worker],
+      pages: 6,
+      pageBytes: PAGE_BYTES,
+    });
+    onTestFinished(() => plain.close());
+    expect(await plain.addModel(1, reference('other'))).toBe(null);
+  });
+
+  it('has models that came also after its threads have died', async () => {
+    const { driver, machine } = await drive([mlp.worker], [mobilenet.worker]);
+    await machine.addModel(1, reference('mobilenet-v2'));
+    await machine.executors[0].threads[0].terminate();
+    await driver.until(() => driver.downs.length > 0);
+    await machine.dropModel(0);
+    await machine.quiesce();
+    expect(statuses(await driver.run(load(1)))).toEqual([STATUS_OK]);
   });
 });

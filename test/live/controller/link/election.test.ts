@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Election } from '../../../../src/live/controller/link/election.js';
 import { type LeaseState, MOST_TERM } from '../../../../src/live/wire/protocol.js';
-import { type Driver, MachineEndpoint } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
-import { FakeMachine } from './fake-machine.js';
 
 const FREE = { term: 0, controller: '' };
 const leaseOf = (controller: string, term: number): LeaseState => ({ controller, term });
@@ -149,77 +147,5 @@ describe('a controller that drives a worker', () => {
     election.leaseIs(1, null, 600);
     election.leaseIs(1, FREE, 700);
     expect(election.choose(700).takes).toEqual([1]);
-  });
-});
-
-describe('several controllers', () => {
-  /** Messages arrive one by one in an order that the numbers choose, each link keeping its own. */
-  const settle = (controllers: number, workers: number, random: () => number) => {
-    const leases = Array.from({ length: workers }, () => new MachineEndpoint(new FakeMachine()));
-    const pending: (() => void)[][] = [];
-    const elections = Array.from({ length: controllers }, (_, c) => {
-      const election = new Election<number>({ controller: `c${c}`, isStandby: false });
-      for (let w = 0; w < workers; w++) election.opened(w, 0);
-      return election;
-    });
-    let nowMs = 0;
-    const streams: Driver[][] = elections.map(() => []);
-    const connect = (c: number, w: number) => {
-      const queue: (() => void)[] = [];
-      pending.push(queue);
-      const choose = () => {
-        const { takes, term } = elections[c].choose(nowMs);
-        for (const link of takes) {
-          const stream = streams[c][link];
-          queue.push(() => {
-            const had = leases[link].isDriver(stream);
-            if (had || !leases[link].take(stream, term)) stream.leaseChanged(leases[link].lease);
-          });
-        }
-      };
-      const hear = (lease: LeaseState | null) =>
-        queue.push(() => {
-          elections[c].leaseIs(w, lease, nowMs);
-          choose();
-        });
-      const stream: Driver = {
-        results: () => {},
-        gpuDown: () => {},
-        controller: `c${c}`,
-        leaseChanged: hear,
-        deposed: () => {
-          leases[w].leave(stream);
-          hear(null);
-          queue.push(() => connect(c, w));
-        },
-      };
-      streams[c][w] = stream;
-      leases[w].enter(stream);
-      hear(leases[w].lease);
-    };
-    for (let c = 0; c < controllers; c++) for (let w = 0; w < workers; w++) connect(c, w);
-    for (let steps = 0; steps < 10_000; steps++) {
-      const busy = pending.filter((queue) => queue.length > 0);
-      if (busy.length === 0) return leases.map(({ lease }) => lease.controller);
-      nowMs += 1;
-      busy[Math.floor(random() * busy.length)].shift()?.();
-    }
-    throw new Error('they never settle');
-  };
-
-  it('that start at once settle on one for all workers', () => {
-    let state = 12345;
-    const random = () => {
-      state = (state * 1103515245 + 12345) % 2 ** 31;
-      return state / 2 ** 31;
-    };
-    let races = 0;
-    for (let round = 0; round < 500; round++) {
-      const drivers = new Set(settle(2 + (round % 2), 1 + (round % 4), random));
-      expect(drivers.size).toBe(1);
-      expect(drivers.has('')).toBe(false);
-      if (!drivers.has('c0')) races++;
-    }
-    expect(races).toBeGreaterThan(0);
   });
 });

@@ -103,6 +103,15 @@ export class FakeMachine implements Machine {
     if (this.answering) this.report(actions.map(resultOf));
   }
 
+  /** Keeps it from becoming idle until the returned function is called. */
+  hold(): () => void {
+    let free = () => {};
+    this.idle = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    return () => free();
+  }
+
   async quiesce(): Promise<WorkerState> {
     this.quiesces++;
     this.quiescing++;

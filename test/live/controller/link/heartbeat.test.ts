@@ -1,14 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { ClockSync } from '../../../../src/live/controller/link/clock-sync.js';
 import { Heartbeat } from '../../../../src/live/controller/link/heartbeat.js';
+import { useFakeTime } from '../../../fake-time.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 it('calls the other side silent when it has said nothing for longer than it may', async () => {
   let silences = 0;

@@ -15,6 +15,8 @@ interface Linked {
   readonly nowNs: () => number;
 }
 
+let thread: CallThread | undefined;
+
 /** What holds for every link, wherever the machine is. `aheadNs`: the controller's clock before the machine's. */
 const LINKS: Readonly<Record<string, (aheadNs?: number) => Promise<Linked>>> = {
   'local worker': async (aheadNs = 0) => {
@@ -28,7 +30,8 @@ const LINKS: Readonly<Record<string, (aheadNs?: number) => Promise<Linked>>> = {
   },
   'remote worker, called from a thread': async (aheadNs = 0) => {
     const { machine, server } = await serve();
-    return { machine, ...connectTo(server.port, { aheadNs, thread: new CallThread(REAL_WORLD, () => {}) }) };
+    thread ??= new CallThread(REAL_WORLD, () => {});
+    return { machine, ...connectTo(server.port, { aheadNs, thread }) };
   },
 };
 
@@ -137,17 +140,14 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     await events.next('up');
     machine.answering = false;
     link.send([infer(1)]);
-    let idle: (value: unknown) => void = () => {};
-    machine.idle = new Promise((resolve) => {
-      idle = resolve;
-    });
+    const idle = machine.hold();
     machine.state = { present: [[], [0]] };
     link.restart('it hangs', null);
     // Sent before the controller can have heard: as lost as what was sent before.
     link.send([infer(2)]);
     expect(await events.next('down')).toEqual({ kind: 'down', reason: 'it hangs', gpu: null });
     machine.report([resultOf(infer(1))]);
-    idle(null);
+    idle();
     const { state } = await events.next('up');
     expect(state).toStrictEqual({ present: [[], [0]] });
     machine.answering = true;

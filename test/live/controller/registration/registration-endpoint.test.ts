@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
 import { Metadata } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
@@ -171,19 +170,6 @@ describe('the port at which workers register', () => {
     await until(() => leases.length === 2);
     for (let i = 0; i < 6; i++) pass();
     expect(await end).toBe('the worker has said nothing for 5 s');
-  });
-
-  it('survives garbage, and serves the others', async () => {
-    const { endpoint } = await serve();
-    for (const garbage of ['GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01 no handshake', '\0'.repeat(100_000)]) {
-      const socket = connect(endpoint.port, '127.0.0.1', () => socket.end(garbage));
-      socket.on('error', () => {});
-      await new Promise((resolve) => socket.resume().once('close', resolve));
-    }
-    const { register, leases } = call(endpoint.port, accessToHeaders(''));
-    register();
-    await until(() => leases.length === 1);
-    expect(leases[0].joined).toBe(true);
   });
 });
 

@@ -1,17 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { FleetWorker, type Registration } from '../../../../src/live/controller/fleet-worker.js';
 import { Registrations } from '../../../../src/live/controller/registration/registrations.js';
+import { useFakeTime } from '../../../fake-time.js';
 import { description, FakeWorker } from '../fake-worker.js';
 
 const MS = 1_000_000;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 /** A fleet whose workers become what the test wants. */
 class FakeFleet {

@@ -66,12 +66,6 @@ describe.each(ARCHITECTURE_NAMES.filter((name) => name !== 'encoder'))('%s at FP
   });
 });
 
-it('FP16 models follow from their seed', () => {
-  const bytes = (seed: number) => Buffer.from(makeModel('mlp', { ...SHAPE, seed, precision: 'fp16' }).onnx);
-  expect(bytes(1).equals(bytes(1))).toBe(true);
-  expect(bytes(1).equals(bytes(2))).toBe(false);
-});
-
 function operatorsOf(onnx: Uint8Array): string[] {
   const nested = (message: Uint8Array, wanted: number) =>
     [...readFields(message)].filter(({ field }) => field === wanted).map(({ value }) => value as Uint8Array);

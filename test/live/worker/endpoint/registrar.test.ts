@@ -27,7 +27,10 @@ async function controllerAt(host: string, port: number) {
   return { counts, port: endpoint.port };
 }
 
-function registrars(controller: string, lookup = REAL_NETWORK.lookup, time: Time = REAL_TIME) {
+/** Looks addresses up a hundred times as often. */
+const HASTY: Time = { ...REAL_TIME, every: (ms, run) => REAL_TIME.every(ms < 5000 ? ms : ms / 100, run) };
+
+function registrars(controller: string, lookup = REAL_NETWORK.lookup, time = HASTY) {
   const said: string[] = [];
   const own = new Registrars({
     ...{ controller, token: '', registration: { address: '', port: 8003, instance: 'one' } },

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { INFER } from '../../../../src/core/action.js';
 import type { WorkerModel } from '../../../../src/live/model.js';
 import type { ExecutorOrder } from '../../../../src/live/worker/executor/protocol.js';
 import { Executor } from '../../../../src/live/worker/local-machine.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
+import { useFakeTime } from '../../../fake-time.js';
 import { profiled } from '../fixtures.js';
 
 /** An executor thread that is ready at once or never, and does what the test wants when it gets an order. */
@@ -79,8 +80,7 @@ describe('Executor: models that change while its threads start', () => {
 });
 
 describe('Executor: a device that does not return', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-  afterEach(() => void vi.useRealTimers());
+  useFakeTime(['setTimeout', 'clearTimeout']);
 
   const STUCK =
     'the INFER of model b on GPU 0 (simulated) is hung; the GPU is out of service until it returns';
