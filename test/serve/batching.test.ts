@@ -124,31 +124,6 @@ describe('what a server answers is what onnxruntime answers, bit for bit', () =>
     const huge = [{ name: 'x', datatype: 'FP32', shape: [1e15, 2], data: [] }];
     expect((await http.post('/v2/models/m/infer', { inputs: huge })).status).toBe(413);
   });
-
-  it('for a model that is dynamic in other dimensions, of any size, down to none', async () => {
-    const dir = tempDir();
-    writeIn(
-      dir,
-      'm/1/model.onnx',
-      oneToOne(['batch', 'sequence'], ['batch', 'sequence'], [node('Softmax', ['x'], 'y')]),
-    );
-    writeIn(dir, 'm/config.yaml', 'batch: none');
-    const { http } = await serve({ devices: [CPU], models: await checkedModels(dir) });
-    const direct = await InferenceSession.create(readFileSync(join(dir, 'm/1/model.onnx')));
-    for (const shape of [
-      [1, 1],
-      [2, 3],
-      [1, 50],
-      [7, 2],
-      [300, 1],
-      [0, 3],
-    ]) {
-      const x = Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => Math.sin(i));
-      const { y } = await direct.run({ x: new Tensor('float32', x, shape) });
-      expect(await ask(http, 'm', shape, x)).toEqual({ shape, data: numbers(y) });
-    }
-    await direct.release();
-  });
 });
 
 describe('the check of batches', () => {
@@ -227,17 +202,6 @@ describe('the check of batches', () => {
         /^measuring sum on cpu: .*profile\.cpu\.json does not fit the model as it is now$/,
       ),
     ]);
-  });
-
-  it('is left out where the operator says that rows are independent', async () => {
-    const dir = tempDir();
-    writeIn(dir, 'sum/1/model.onnx', CUMULATIVE);
-    writeIn(dir, 'sum/config.yaml', 'batch: rows');
-    const [model] = await readRepository(dir);
-    expect(model).toMatchObject({ batchIsUnchecked: false, batchSizes: [1, 2, 4, 8] });
-    expect(model.signature.batched).toBe(true);
-    writeIn(dir, 'sum/1/model.onnx', identityModel(ELEMENT_TYPES.FP32, [4, 2]));
-    await expect(readRepository(dir)).rejects.toThrow('the first dimension of input x is not symbolic');
   });
 });
 

@@ -2,22 +2,28 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import { createPolicyOf } from '../../src/config/create-policy.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import { profileModel } from '../../src/config/profile.js';
 import { readServerSettings } from '../../src/config/server-settings.js';
+import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import { LocalLink } from '../../src/live/controller/link/worker-link.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { optimizeModel } from '../../src/live/models/optimize.js';
-import { readRepository } from '../../src/live/models/repository.js';
+import { readModelFile, readRepository } from '../../src/live/models/repository.js';
+import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../../src/live/worker/local-machine.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
+import { measureProfile } from '../../src/serve/measure-profile.js';
 import { type Server, startServer } from '../../src/serve/server.js';
 import type { ServerOptions } from '../../src/serve/server-options.js';
 import { simulatedModel } from '../../src/serve/simulated-models.js';
 import { tempDir } from '../cli/run-cli.js';
 import { model } from '../core/fixtures.js';
+import { PATIENT } from '../live/controller/link/fixtures.js';
 import { HttpClient } from '../live/frontend/fixtures.js';
-import { writeIn } from '../live/models/fixtures.js';
+import { CPU, writeIn } from '../live/models/fixtures.js';
+import { parseExposition } from '../live/observe/telemetry/exposition.js';
 
 export const PAGE_BYTES = 10_000_000;
 
@@ -51,6 +57,31 @@ export async function fileModels(files: Readonly<Record<string, Uint8Array>>): P
   return found;
 }
 
+/** Puts a model with its profile into a repository. Returns the path of its file. */
+export async function putMeasured(
+  repository: string,
+  name: string,
+  onnx: Uint8Array,
+  settings = '',
+): Promise<string> {
+  const path = writeIn(repository, `${name}/1/model.onnx`, onnx);
+  writeIn(repository, `${name}/config.yaml`, settings);
+  const { profile } = await measureProfile(await readModelFile(path), CPU, { runs: 3 });
+  writeIn(repository, `${name}/1/${profileFileName(CPU)}`, JSON.stringify(profile));
+  return path;
+}
+
+type Machine = Pick<MachineOptions, 'devices' | 'models'> & Partial<MachineOptions>;
+
+/** A link to a worker across the network, which ends with the test. */
+export async function remoteLink(machineOptions: Machine): Promise<RemoteLink> {
+  const machine = await startMachine({ pages: 6, pageBytes: PAGE_BYTES, ...machineOptions });
+  onTestFinished(() => machine.close());
+  const endpoint = await serveMachine(machine, { port: 0 });
+  onTestFinished(() => endpoint.close());
+  return new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT });
+}
+
 export interface Running {
   readonly server: Server;
   readonly machine: LocalMachine;
@@ -61,7 +92,7 @@ export interface Running {
 
 /** A server over a machine of this process; it ends with the test, if not before. */
 export async function serve(
-  machineOptions: Pick<MachineOptions, 'devices' | 'models'> & Partial<MachineOptions>,
+  machineOptions: Machine,
   overrides: readonly string[] = [],
   options: Partial<ServerOptions> = {},
 ): Promise<Running> {
@@ -95,6 +126,26 @@ export async function serve(
     metrics: new HttpClient(port(server.metrics)),
     journal,
   };
+}
+
+/** Own metrics of a server, without those of its process. */
+export async function exposed({ metrics }: Pick<Running, 'metrics'>): Promise<Map<string, number>> {
+  const { text } = await metrics.get('/metrics');
+  return parseExposition(text.replace(/^(?!escapement_).*$/gm, ''));
+}
+
+/** A line of a log. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [fact: string]: unknown;
+}
+
+/** A log whose lines are kept. */
+export function keptLog(level = 'info') {
+  const lines: LogLine[] = [];
+  const log = pino({ level, base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+  return { log, lines, messages: () => lines.map(({ msg }) => msg) };
 }
 
 export function simulated(gpus: number, timeScale: number) {

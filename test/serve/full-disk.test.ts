@@ -16,56 +16,54 @@ const PAGE_BYTES = 4096;
 const PATIENT = ['--set', 'slo=10s', '--set', 'policy.kind=fifo', '--set', 'admission=none'];
 
 describe('next to a full disk', () => {
-  it.for(['run.journal', 'run.journal.gz'])(
-    'a server goes on without its journal (%s)',
-    async (name, { skip }) => {
-      const disk =
-        smallDisk(DISK_BYTES) ?? skip('no disk of its own can be mounted here, which takes rights and Linux');
-      fillDisk(disk, DISK_BYTES - 2 * PAGE_BYTES);
-      const journal = join(disk, name);
-      const server = new ServerProcess([
-        ...['serve', '--device', `simulated:${tinyProfile()}`, '--journal', journal, ...PATIENT],
-        ...['--http-port', '0', '--grpc-port', 'off', '--metrics-port', '0'],
-        ...['--set', `runtime.recordingDir=${disk}`],
-      ]);
-      const { http, metrics } = await server.ready();
-      const failed = async () => {
-        const { text } = await get(metrics, '/metrics');
-        return /^escapement_journal_failed (\d)$/m.exec(text)?.[1];
-      };
-      expect(await failed()).toBe('0');
+  it('a server goes on without its journal', async ({ skip }) => {
+    const disk =
+      smallDisk(DISK_BYTES) ?? skip('no disk of its own can be mounted here, which takes rights and Linux');
+    fillDisk(disk, DISK_BYTES - 2 * PAGE_BYTES);
+    const name = 'run.journal.gz';
+    const journal = join(disk, name);
+    const server = new ServerProcess([
+      ...['serve', '--device', `simulated:${tinyProfile()}`, '--journal', journal, ...PATIENT],
+      ...['--http-port', '0', '--grpc-port', 'off', '--metrics-port', '0'],
+      ...['--set', `runtime.recordingDir=${disk}`],
+    ]);
+    const { http, metrics } = await server.ready();
+    const failed = async () => {
+      const { text } = await get(metrics, '/metrics');
+      return /^escapement_journal_failed (\d)$/m.exec(text)?.[1];
+    };
+    expect(await failed()).toBe('0');
 
-      const serve = async () => expect(await infer(http, 'tiny')).toBe(200);
-      await until(async () => {
-        await serve();
-        return (await failed()) === '1';
-      });
-      for (let i = 0; i < 20; i++) await serve();
-
-      const said = (what: string) => server.log.filter(({ msg }) => msg.includes(what));
-      server.signal('SIGUSR2');
-      await until(() => said('recording, for').length === 1);
+    const serve = async () => expect(await infer(http, 'tiny')).toBe(200);
+    await until(async () => {
       await serve();
-      server.signal('SIGUSR2');
-      await until(() => said('the timeline cannot be written').length === 1);
-      await serve();
+      return (await failed()) === '1';
+    });
+    for (let i = 0; i < 20; i++) await serve();
 
-      expect(await server.kill('SIGTERM')).toBe(0);
-      expect(said('the journal ends there, and the server goes on without it')).toEqual([
-        expect.objectContaining({
-          level: 'error',
-          code: 'E_FILE_WRITE',
-          msg: expect.stringContaining('ENOSPC'),
-        }),
-      ]);
-      expect(readdirSync(disk).sort()).toEqual(['filler', name]);
-      const { status, stdout } = await runCli(['replay', journal, '--json']);
-      expect(status).toBe(0);
-      const replayed = JSON.parse(stdout);
-      expect(replayed).toMatchObject({ truncated: true, recordedDigest: null });
-      expect(replayed.requests).toBeGreaterThan(0);
-    },
-  );
+    const said = (what: string) => server.log.filter(({ msg }) => msg.includes(what));
+    server.signal('SIGUSR2');
+    await until(() => said('recording, for').length === 1);
+    await serve();
+    server.signal('SIGUSR2');
+    await until(() => said('the timeline cannot be written').length === 1);
+    await serve();
+
+    expect(await server.kill('SIGTERM')).toBe(0);
+    expect(said('the journal ends there, and the server goes on without it')).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        code: 'E_FILE_WRITE',
+        msg: expect.stringContaining('ENOSPC'),
+      }),
+    ]);
+    expect(readdirSync(disk).sort()).toEqual(['filler', name]);
+    const { status, stdout } = await runCli(['replay', journal, '--json']);
+    expect(status).toBe(0);
+    const replayed = JSON.parse(stdout);
+    expect(replayed).toMatchObject({ truncated: true, recordedDigest: null });
+    expect(replayed.requests).toBeGreaterThan(0);
+  });
 
   it('a server goes on without its log, which goes on when there is room again', async ({ skip }) => {
     const disk =

@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { pino } from 'pino';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { INFER, LOAD, STATUS_INVALID_INPUT, STATUS_OK } from '../../src/core/action.js';
-import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import type { WorkerModel } from '../../src/live/model.js';
-import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { ModelHost } from '../../src/live/worker/executor/model-host.js';
-import { startMachine } from '../../src/live/worker/local-machine.js';
-import { PATIENT } from '../live/controller/link/fixtures.js';
 import { CPU } from '../live/models/fixtures.js';
-import { encodeGraph } from '../live/models/small-graph.js';
-import { fileModels, PAGE_BYTES, type Running, serve } from './fixtures.js';
+import { encodeGraph, node } from '../live/models/small-graph.js';
+import { fileModels, keptLog, serve } from './fixtures.js';
 
 /** Ten rows to look up, each twice its index; y = table[x]. */
 const LOOKUP = encodeGraph({
@@ -28,33 +23,22 @@ const SUM = encodeGraph({
   outputs: [{ name: 'y', dims: [1, 'r'] }],
   nodes: [{ op: 'Add', inputs: ['a', 'b'], outputs: ['y'] }],
 });
+/** Gives as many elements as its input says, and their sum for as many as there is memory for. */
+const SIZED = encodeGraph({
+  inputs: [{ name: 'x', dims: [1], type: 'INT64' }],
+  outputs: [{ name: 'y', dims: [1] }],
+  nodes: [node('Expand', ['one', 'x'], 'all'), node('ReduceSum', ['all'], 'y')],
+  weights: { one: { dims: [1], floats: [1] } },
+});
 const SLO = { slo_ms: 60_000 };
 
-const models = (): Promise<WorkerModel[]> => fileModels({ lookup: LOOKUP, sum: SUM });
+const models = (): Promise<WorkerModel[]> => fileModels({ lookup: LOOKUP, sum: SUM, sized: SIZED });
 
-async function local(): Promise<Running> {
-  return serve({ devices: [CPU], models: await models() });
-}
-
-async function remote(): Promise<Running> {
-  const machine = await startMachine({
-    pages: 6,
-    pageBytes: PAGE_BYTES,
-    devices: [CPU],
-    models: await models(),
-  });
-  onTestFinished(() => machine.close());
-  const endpoint = await serveMachine(machine, { port: 0 });
-  onTestFinished(() => endpoint.close());
-  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT });
-  return serve({ devices: [], models: [] }, [], { links: [link] });
-}
-
-const NO_PATHS = /^(?!.*(?:\.cc|\/onnxruntime)).*$/;
+/** No source files, folders or stacks. */
+const NO_INNARDS = /^(?!.*(?:\.cc|\.[jt]s\b|node_modules|\s\/\w|\bat \S+:\d)).*$/;
 
 it('inputs that a model cannot compute are the client’s mistake, and no device has failed', async () => {
-  const lines: string[] = [];
-  const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) });
+  const { log, lines } = keptLog('error');
   const { http, metrics } = await serve({ devices: [CPU], models: await models() }, [], { log });
   const sum = (a: number[], b: number[]) => {
     const tensor = (name: string, data: number[]) => ({
@@ -71,7 +55,7 @@ it('inputs that a model cannot compute are the client’s mistake, and no device
     400,
     expect.stringMatching(/^the model cannot compute these inputs: .*broadcast/i),
   ]);
-  expect(json.error).toMatch(NO_PATHS);
+  expect(json.error).toMatch(NO_INNARDS);
   expect((await sum([1], [3, 4])).json.outputs[0].data).toEqual([4, 5]);
   expect(lines).toEqual([]);
   expect((await metrics.get('/healthz')).status).toBe(200);
@@ -82,11 +66,21 @@ it('inputs that a model cannot compute are the client’s mistake, and no device
   expect(text).toContain('escapement_requests_total{outcome="error"} 1\n');
 });
 
-it.each([
-  ['of the same process', local],
-  ['behind a controller', remote],
-])('a request that fails alone leaves the others of its batch alone, on a GPU %s', async (_, start) => {
-  const { http, metrics } = await start();
+it('a run that takes more memory than there is fails with that reason, and the next one is well', async () => {
+  const { http } = await serve({ devices: [CPU], models: await models() });
+  const sized = (elements: number) => {
+    const x = { name: 'x', datatype: 'INT64', shape: [1], data: [elements] };
+    return http.post('/v2/models/sized/infer', { parameters: SLO, inputs: [x] });
+  };
+  expect((await sized(3)).json.outputs[0].data).toEqual([3]);
+  const { status, json } = await sized(2 ** 48);
+  expect([status, json.error]).toEqual([500, expect.stringMatching(/^the model fails at .*alloc/i)]);
+  expect(json.error).toMatch(NO_INNARDS);
+  expect((await sized(4)).json.outputs[0].data).toEqual([4]);
+});
+
+it('a request that fails alone leaves the others of its batch alone', async () => {
+  const { http, metrics } = await serve({ devices: [CPU], models: await models() });
   const lookUp = (...rows: number[]) => {
     const x = { name: 'x', datatype: 'INT64', shape: [rows.length, 1], data: rows };
     return http.post('/v2/models/lookup/infer', { parameters: SLO, inputs: [x] });

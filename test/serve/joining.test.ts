@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it, onTestFinished } from 'vitest';
 import { Clock } from '../../src/base/clock/clock.js';
@@ -11,6 +10,7 @@ import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { Joining } from '../../src/serve/joining.js';
 import { until } from '../cli/server-process.js';
 import { description, FakeWorker } from '../live/controller/fake-worker.js';
+import { keptLog } from './fixtures.js';
 
 class MovedClock extends Clock {
   aheadNs = 0;
@@ -25,8 +25,7 @@ const JOINED = { gpuNumbers: [0], drivenBy: 'this', phase: 'serving' } as const;
 /** A port for registrations, its log, and the workers that were added. */
 async function open() {
   const clock = new MovedClock();
-  const lines: { level: number; msg: string }[] = [];
-  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+  const { log, lines } = keptLog();
   const newLink = ({ address }: { address: string }) => new FakeWorker(address);
   const joining = await Joining.open(
     { host: '127.0.0.1', port: 0, token: 'secret', maxGpus: 1, newLink },

@@ -148,9 +148,7 @@ async function reference() {
 }
 
 /** Between 0 and 11 places. */
-const ASKED = Array.from({ length: 24 }, (_, i) =>
-  Array.from({ length: i % 12 }, (_, k) => (i + 5 * k) % PLACES),
-);
+const ASKED = Array.from({ length: 12 }, (_, i) => Array.from({ length: i }, (_, k) => (i + 5 * k) % PLACES));
 const ROWS = ASKED.reduce((sum, places) => sum + new Set(places).size, 0);
 
 const EVERYTHING = ['detect', 'classify', 'total'] as const;
@@ -160,7 +158,6 @@ it.each([
   ['one worker', [EVERYTHING], 2 ** 30, 0, 0],
   // Crops go from the first to the second, and squares back.
   ['two with a step each, and a join', [['detect', 'total'], ['classify']], 2 ** 30, 0, 2],
-  ['two that have all', [EVERYTHING, EVERYTHING], 2 ** 30, 0, null],
   // Crops and squares come to the controller, crops go out twice, squares once.
   ['one that may keep nothing', [EVERYTHING], 0, 5, 2],
 ] as const)('answers as its models do on %s', async (_, workers, mostBytes, inScheduler, fromWorkers) => {
@@ -174,5 +171,5 @@ it.each([
   // How often all rows passed there, besides the sums; messages themselves are far less.
   const times = (bytes: number) => Math.floor((bytes - ASKED.length * 2 * ROW_BYTES) / (ROWS * ROW_BYTES));
   expect(times(scheduled() - before.scheduled)).toBe(inScheduler);
-  if (fromWorkers !== null) expect(times(sent() - before.sent)).toBe(fromWorkers);
+  expect(times(sent() - before.sent)).toBe(fromWorkers);
 });

@@ -1,16 +1,25 @@
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { LocalLink } from '../../src/live/controller/link/worker-link.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
-import { parseExposition, total } from '../live/observe/telemetry/exposition.js';
-import { body, expectReplay, PAGE_BYTES, serve, simulated, smallModels, until } from './fixtures.js';
+import { total } from '../live/observe/telemetry/exposition.js';
+import {
+  body,
+  expectReplay,
+  exposed,
+  keptLog,
+  PAGE_BYTES,
+  serve,
+  simulated,
+  smallModels,
+  until,
+} from './fixtures.js';
 
 const MB = 1_000_000;
 const MODELS = 4;
 
 /** A server of two GPUs with room for one of four models each, the second of which leaks; a client; what is logged. */
 async function leaking(leakBytes: number) {
-  const lines: string[] = [];
+  const { log, messages } = keptLog();
   const device = { kind: 'simulated', timeScale: 1, memory: { totalBytes: 1000 * MB, leakBytes } } as const;
   const common = { models: smallModels(MODELS, 1), pages: 2, pageBytes: PAGE_BYTES };
   const machines = await Promise.all([
@@ -20,9 +29,9 @@ async function leaking(leakBytes: number) {
   const running = await serve({ ...common, devices: [] }, ['admission=none'], {
     links: machines.map((machine) => new LocalLink(machine)),
     gpuMemory: () => machines[1].memory(),
-    log: pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line).msg) }),
+    log,
   });
-  const { http, metrics } = running;
+  const { http } = running;
   const memory = () => new Map([...machines[1].memory()].map(([[, part], bytes]) => [part, bytes]));
   await until(() => memory().size > 0);
   let sent = 0;
@@ -34,9 +43,8 @@ async function leaking(leakBytes: number) {
     const answers = await Promise.all(asked);
     expect(answers.filter(({ status }) => status !== 200).map(({ text }) => text)).toEqual([]);
   };
-  const series = async () =>
-    parseExposition((await metrics.get('/metrics')).text.replace(/^(?!escapement_).*$/gm, ''));
-  const losses = () => lines.filter((line) => line.includes('has lost its GPU'));
+  const series = () => exposed(running);
+  const losses = () => messages().filter((line) => line.includes('has lost its GPU'));
   return { ...running, memory, askAll, series, losses, sent: () => sent };
 }
 

@@ -1,16 +1,15 @@
-import { expect, it } from 'vitest';
-import { parseExposition, total } from '../live/observe/telemetry/exposition.js';
-import { body, serve, simulated, smallModels } from './fixtures.js';
-
-/** Metrics of the process itself. */
-const OTHERS = /^(?!escapement_).*$/gm;
+import { expect, it, onTestFinished } from 'vitest';
+import { GrpcClient } from '../live/frontend/grpc-client.js';
+import { total } from '../live/observe/telemetry/exposition.js';
+import { body, exposed, serve, simulated, smallModels } from './fixtures.js';
 
 it('counts batches and stages of each model as the statistics of the protocol do', async () => {
-  const { http, metrics } = await serve({ devices: simulated(1, 1), models: smallModels(2, 1) });
+  const running = await serve({ devices: simulated(1, 1), models: smallModels(2, 1) });
+  const { http } = running;
   const ask = (model: string, rows: number) => http.post(`/v2/models/${model}/infer`, body(rows, 5000));
   const answers = await Promise.all([...[1, 4, 2, 8].map((rows) => ask('model0', rows)), ask('model1', 1)]);
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-  const series = parseExposition((await metrics.get('/metrics')).text.replace(OTHERS, ''));
+  const series = await exposed(running);
   for (const name of ['model0', 'model1']) {
     const { text } = await http.get(`/v2/models/${name}/stats`);
     const [stats] = JSON.parse(text).model_stats;
@@ -33,4 +32,55 @@ it('counts batches and stages of each model as the statistics of the protocol do
   expect(series.get('escapement_request_stage_seconds_total{model="model0",stage="exec"}')).toBeGreaterThan(
     0.01,
   );
+});
+
+it('shows what frontend threads refused next to what the scheduler answered', async () => {
+  const running = await serve({ devices: simulated(1, 1), models: smallModels(1, 1) });
+  const { http, server } = running;
+  const grpc = new GrpcClient(server.grpc?.port ?? 0);
+  onTestFinished(() => grpc.close());
+  const refused = (transport: string, reason: string) =>
+    `escapement_refused_total{transport="${transport}",reason="${reason}"}`;
+  expect((await exposed(running)).get(refused('http', 'not_ready'))).toBe(0);
+
+  expect((await http.post('/v2/models/model0/infer', body(1, 10_000))).status).toBe(200);
+  for (let i = 0; i < 2; i++) expect((await http.post('/v2/models/other/infer', body())).status).toBe(404);
+  await expect(grpc.call('ModelInfer', { model_name: 'other' })).rejects.toMatchObject({ code: 5 });
+  await http.post('/v2/repository/models/model0/unload');
+  expect((await http.post('/v2/models/model0/infer', body())).status).toBe(503);
+
+  const series = await exposed(running);
+  expect(series.get(refused('http', 'unknown'))).toBe(2);
+  expect(series.get(refused('grpc', 'unknown'))).toBe(1);
+  // By model only where the model is known: names that clients make up are no labels.
+  expect(series.get(refused('http', 'not_ready'))).toBe(0);
+  const ofModel = (transport: string, reason: string) =>
+    refused(transport, reason).replace('}', ',model="model0"}');
+  expect(series.get(ofModel('http', 'not_ready'))).toBe(1);
+  expect([...series.keys()].filter((key) => key.includes('other'))).toEqual([]);
+  expect(total(series, 'escapement_refused_total')).toBe(4);
+  expect(total(series, 'escapement_requests_total')).toBe(1);
+
+  await http.post('/v2/repository/models/model0/load');
+  expect((await http.post('/v2/models/model0/infer', '{}')).status).toBe(400);
+  await expect(grpc.call('ModelInfer', { model_name: 'model0' })).rejects.toMatchObject({ code: 3 });
+  expect((await grpc.call('ModelStreamInfer', { model_name: 'model0' })).error_message).not.toBe('');
+  const later = await exposed(running);
+  expect(later.get(ofModel('http', 'invalid'))).toBe(1);
+  expect(later.get(ofModel('grpc', 'invalid'))).toBe(2);
+});
+
+it('shows how many versions of a model are in which state', async () => {
+  const running = await serve({ devices: simulated(1, 1), models: smallModels(2, 1) });
+  const { http } = running;
+  const states = async (model: string) => {
+    const series = await exposed(running);
+    const own = [...series].filter(([key]) => key.startsWith(`escapement_model_versions{model="${model}"`));
+    return Object.fromEntries(own.map(([key, value]) => [/state="(\w+)"/.exec(key)?.[1], value]));
+  };
+  const none = { ready: 0, outdated: 0, loading: 0, unloading: 0, unloaded: 0, unavailable: 0 };
+  expect(await states('model0')).toEqual({ ...none, ready: 1 });
+  await http.post('/v2/repository/models/model0/unload');
+  expect(await states('model0')).toEqual({ ...none, unloaded: 1 });
+  expect(await states('model1')).toEqual({ ...none, ready: 1 });
 });

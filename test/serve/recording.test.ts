@@ -1,17 +1,14 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
-import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
-import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
-import { startMachine } from '../../src/live/worker/local-machine.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { tempDir } from '../cli/run-cli.js';
 import { type ReadTrace, readTrace, type Slice } from '../live/recording/trace-reader.js';
 import { CPU, type RealModel, realModel } from '../live/worker/real-models.js';
-import { body, PAGE_BYTES, type Running, serve, simulated, smallModels } from './fixtures.js';
+import { PAGE_BYTES, type Running, remoteLink, serve } from './fixtures.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-timeline-'));
 /** Slow machines must not miss windows. */
@@ -107,23 +104,9 @@ describe('a timeline of a server', () => {
     expect(readdirSync(recordingDir)).toHaveLength(1);
   });
 
-  it('begins with the server if that is wanted, and is written at the latest when it closes', async () => {
-    const recordingDir = tempDir();
-    const settings = [`runtime.recordingDir=${recordingDir}`, 'runtime.recording=true'];
-    const running = await serve(machineOptions(), [...PATIENT, ...settings]);
-    await ask(running, 3);
-    await running.server.close();
-    const [file] = readdirSync(recordingDir);
-    const trace = readTrace(join(recordingDir, file));
-    const infers = actionsOf(trace, 'INFER');
-    expect(infers.length).toBeGreaterThan(0);
-    expect(actionsOf(trace, 'LOAD')).toHaveLength(2);
-    expectPlanned(trace);
-  });
-
   it('puts workers of other machines on the same clock', async () => {
     const recordingDir = tempDir();
-    const links = await Promise.all([remoteWorker(), remoteWorker()]);
+    const links = await Promise.all([remoteLink(machineOptions()), remoteLink(machineOptions())]);
     const settings = [
       `runtime.recordingDir=${recordingDir}`,
       'runtime.recording=true',
@@ -141,24 +124,6 @@ describe('a timeline of a server', () => {
     const infers = actionsOf(trace, 'INFER');
     expect(new Set(infers.map(({ event }) => event.pid)).size).toBe(2);
     expect(trace.arrows.length).toBeGreaterThan(0);
-  });
-
-  it('has no stages where GPUs are simulated', async () => {
-    const settings = [`runtime.recordingDir=${tempDir()}`, 'runtime.recording=true'];
-    const running = await serve({ devices: simulated(2, 1), models: smallModels(3, 1) }, [
-      ...PATIENT,
-      ...settings,
-    ]);
-    await Promise.all(
-      Array.from({ length: 30 }, (_, i) => running.http.post(`/v2/models/model${i % 3}/infer`, body())),
-    );
-    const { json } = await running.metrics.post('/recording/stop');
-    const trace = readTrace(json.file);
-    expect(json.dropped).toBe(0);
-    const infers = actionsOf(trace, 'INFER');
-    expect(infers.length).toBeGreaterThan(0);
-    expect(infers.every(({ children }) => children.length === 0)).toBe(true);
-    expectPlanned(trace);
   });
 });
 
@@ -182,16 +147,6 @@ runtime: { recording: true }
   );
   expect(existsSync(join(outDir, 'recording.json.partial'))).toBe(false);
 });
-
-async function remoteWorker(): Promise<RemoteLink> {
-  const machine = await startMachine(machineOptions());
-  const server = await serveMachine(machine, { port: 0 });
-  onTestFinished(async () => {
-    await server.close();
-    await machine.close();
-  });
-  return new RemoteLink({ address: `127.0.0.1:${server.port}`, silenceMs: 30_000 });
-}
 
 /** What all decisions took in and gave out. */
 function sums({ tracks, threads }: ReadTrace): Record<string, number> {

@@ -2,11 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCli, tempDir } from '../cli/run-cli.js';
 import { writeIn } from '../live/models/fixtures.js';
-import { body, type Running, serve, simulated, smallModels, until } from './fixtures.js';
+import { body, keptLog, type Running, serve, simulated, smallModels, until } from './fixtures.js';
 
 const INFER = '/v2/models/model0/infer';
 const PATIENT_MS = 20_000;
@@ -64,10 +63,9 @@ async function traced(url: URL, sample?: number, environment: Readonly<Record<st
   for (const [name, value] of Object.entries({ OTEL_BSP_SCHEDULE_DELAY: '5', ...environment }))
     vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const { log, messages } = keptLog();
   const machine = { devices: simulated(1, 1), models: smallModels(1, 1) };
-  return { running: await serve(machine, [], { log, otlp: { url, sample } }), lines };
+  return { running: await serve(machine, [], { log, otlp: { url, sample } }), messages };
 }
 
 const ask = async ({ http }: Running, sloMs: number, headers = {}) =>
@@ -176,40 +174,29 @@ describe('spans of requests', () => {
     expect(spans).not.toEqual([]);
   });
 
-  it('are lost and counted while the collector fails', async () => {
-    const { url } = await collector((_request, response) => void response.writeHead(500).end());
-    const { running, lines } = await traced(url, 1);
-    await until(async () => {
-      expect(await ask(running, PATIENT_MS)).toBe(200);
-      return ((await counts(running)).failed ?? 0) > 0;
-    });
-    expect(lines.join('\n')).toContain(`spans for ${url}: Internal Server Error`);
-    expect(await counts(running)).not.toHaveProperty('sent');
-  });
-
-  it('are dropped and counted beyond the queue, while the collector does not answer', async () => {
-    const { url, end } = await collector(() => {});
-    const environment = {
-      OTEL_BSP_MAX_QUEUE_SIZE: '8',
-      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4',
-      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
-    };
-    const { running } = await traced(url, 1, environment);
-    await until(async () => {
-      expect(await ask(running, PATIENT_MS)).toBe(200);
-      return ((await counts(running)).dropped ?? 0) > 8;
-    });
-    end();
-  });
-
-  it('do not keep requests from being answered where there is no collector', async () => {
-    const { url, end } = await collector();
-    end();
-    const { running, lines } = await traced(url, 1, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
-    await until(async () => {
-      expect(await ask(running, PATIENT_MS)).toBe(200);
-      return lines.some((line) => /spans for .*ECONNREFUSED/.test(line));
-    });
-    await running.server.close(0);
-  });
+  it.each<[string, Answer | null, string, RegExp]>([
+    ['fails', (_request, response) => void response.writeHead(500).end(), 'failed', /Internal Server Error/],
+    ['does not answer, which fills the queue', () => {}, 'dropped', /./],
+    ['is not there', null, 'failed', /ECONNREFUSED/],
+  ])(
+    'are counted as lost, and requests answered, where the collector %s',
+    async (_, answer, result, said) => {
+      const { url, end } = await collector(answer ?? undefined);
+      if (answer === null) end();
+      const { running, messages } = await traced(url, 1, {
+        OTEL_BSP_MAX_QUEUE_SIZE: '8',
+        OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4',
+        OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+      });
+      await until(async () => {
+        expect(await ask(running, PATIENT_MS)).toBe(200);
+        const found = await counts(running);
+        expect(found).not.toHaveProperty('sent');
+        return (
+          (found[result] ?? 0) > 8 && messages().some((line) => line.includes('spans for') && said.test(line))
+        );
+      });
+      end();
+    },
+  );
 });

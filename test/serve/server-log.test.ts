@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { OUTCOME_REJECTED, type RequestTable } from '../../src/core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../src/core/tenants.js';
@@ -7,15 +6,15 @@ import { DRAINING, STANDS_BY } from '../../src/live/service.js';
 import type { Assembly } from '../../src/serve/cluster.js';
 import { loggedCluster, loggedLimits, logReadiness, logTurnedAway } from '../../src/serve/server-log.js';
 import { FakeService } from '../live/frontend/fake-service.js';
+import { keptLog } from './fixtures.js';
 
 /** What the log says while a service is not ready for these reasons, one after the other; null: it is. */
 function linesOf(...reasons: (string | null)[]): string[] {
-  const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const { log, messages } = keptLog();
   const service = new FakeService([]);
   logReadiness(new EventLog(log), service);
   for (const reason of reasons) service.notReady = reason;
-  return lines;
+  return messages();
 }
 
 it('says that the server is not ready and why, and that it is again', () => {
@@ -33,8 +32,7 @@ it('leaves draining and standing by to their own lines', () => {
 it('says once a minute that a worker comes and goes, and with it the server', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const { log, messages } = keptLog();
   const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
   const eventLog = new EventLog(log);
   const { events } = loggedCluster(eventLog, assembly);
@@ -51,23 +49,19 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
   }
   vi.advanceTimersByTime(1000);
   // Of each of five lines three, and one that counts the others.
-  expect(lines).toHaveLength(5 * 4);
-  expect(lines.at(-1)).toBe('the server is not ready: no worker is up (297 times in the last minute)');
+  expect(messages()).toHaveLength(5 * 4);
+  expect(messages().at(-1)).toBe('the server is not ready: no worker is up (297 times in the last minute)');
 });
 
 it('warns of what is out of order, and only says what was asked for', () => {
-  const lines: string[] = [];
-  const log = pino(
-    { base: null },
-    { write: (line) => lines.push(`${JSON.parse(line).level} ${JSON.parse(line).msg}`) },
-  );
+  const { log, lines } = keptLog();
   const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
   const { events } = loggedCluster(new EventLog(log), assembly);
   events?.worker?.('w', false, 'is down: the worker shuts down', true);
   events?.worker?.('w', false, 'is down: the link broke', false);
   events?.standsBy?.(true);
   events?.standsBy?.(false);
-  expect(lines).toEqual([
+  expect(lines.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
     '30 worker w is down: the worker shuts down',
     '40 worker w is down: the link broke',
     '40 stands by: another controller drives the workers',
@@ -76,8 +70,7 @@ it('warns of what is out of order, and only says what was asked for', () => {
 });
 
 it('names clients that are turned away and tenants beyond their limits, with what to do', () => {
-  const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const { log, messages } = keptLog();
   const events = new EventLog(log);
   logTurnedAway(events, 'requests', '2001:db8:0:1');
   logTurnedAway(events, 'metrics', '10.0.0.5');
@@ -90,7 +83,7 @@ it('names clients that are turned away and tenants beyond their limits, with wha
     limit: [LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE],
   } as unknown as RequestTable;
   for (const slot of [0, 1, 2]) limits.answered(table, slot, OUTCOME_REJECTED, 0, 0, null);
-  expect(lines).toEqual([
+  expect(messages()).toEqual([
     expect.stringMatching(/^connections of 2001:db8:0:1::\/64 are turned away .* raise --max-connections$/),
     expect.stringMatching(/^connections of 10\.0\.0\.5 to the metrics port are closed .* block it/),
     expect.stringMatching(/^requests of tenant acme beyond its rate .*\(rate 500\/s, burst 20\); /),

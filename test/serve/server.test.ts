@@ -49,19 +49,6 @@ describe.each(POLICIES)('a server that schedules by %s', (_, slots, overrides) =
     await server.close();
     await expectReplay(journal, 399 + 50);
   });
-
-  it('goes on when the thread of its GPUs dies, and answers each request once', async () => {
-    const running = await serve({ devices: simulated(2, 1), models: smallModels(2, 1, [300, 310, 320]) }, [
-      'slo=20s',
-      ...overrides,
-    ]);
-    const answers = Array.from({ length: 12 }, (_, i) => infer(running, i % 2));
-    await until(() => running.server.controller?.core.requests.size === 12);
-    void running.machine.executors[0].threads[0].terminate();
-    for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
-    await running.server.close();
-    await expectReplay(running.journal, 12);
-  });
 });
 
 describe('closing', () => {
@@ -80,19 +67,6 @@ describe('closing', () => {
     await closed;
     await expect(http.get('/v2/health/live')).rejects.toThrow('fetch failed');
     await expectReplay(journal, 6);
-  });
-
-  it('answers 503 to what takes longer than it waits', async () => {
-    const running = await serve(
-      { devices: simulated(1, 1), models: smallModels(1, 1, [60_000, 60_000, 60_000]) },
-      ['slo=1h', 'policy={kind: fifo}'],
-    );
-    const answer = infer(running, 0);
-    await until(() => running.server.controller?.core.requests.size === 1);
-    await running.server.close(20_000_000);
-    const { status, json } = await answer;
-    expect([status, json.error]).toEqual([503, 'the server is shutting down']);
-    await expectReplay(running.journal, 1);
   });
 });
 

@@ -1,8 +1,7 @@
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
 import { slowModelsWarning, timedModels } from '../../src/serve/slow-models.js';
-import { serve, simulated, smallModels } from './fixtures.js';
+import { keptLog, serve, simulated, smallModels } from './fixtures.js';
 
 const MS = 1_000_000;
 
@@ -42,10 +41,9 @@ slo: 50ms
   });
 
   it('is in the log of a server before it is ready', async () => {
-    const lines: string[] = [];
-    const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
+    const { log, messages } = keptLog();
     await serve({ devices: simulated(1, 0), models: smallModels(1, 0) }, ['slo=1ms'], { log });
-    const said = lines.map((line) => JSON.parse(line).msg);
+    const said = messages();
     expect(said.findIndex((msg) => /^a model takes longer .* model0 /.test(msg))).toBeGreaterThanOrEqual(0);
     expect(said.at(-1)).toBe('ready');
   });

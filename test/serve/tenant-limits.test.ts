@@ -1,28 +1,20 @@
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { createPolicyOf } from '../../src/config/create-policy.js';
 import { FlightRecorder } from '../../src/live/journal/flight-recorder.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import { flightText } from '../../src/record/flight/flight-text.js';
 import { fetchStatus } from '../../src/tools/top/fetch-status.js';
-import { parseExposition } from '../live/observe/telemetry/exposition.js';
-import { body, serve, simulated, smallModels } from './fixtures.js';
+import { body, exposed, keptLog, serve, simulated, smallModels } from './fixtures.js';
 
 const INFER = '/v2/models/model0/infer';
 /** Shorter than an INFER of these models. */
 const IMPATIENT_MS = 0.01;
-/** Metrics of the process itself. */
-const OTHERS = /^(?!escapement_).*$/gm;
 
 it('what a rate refuses differs from what cannot be in time: in metrics, log and journal', async () => {
-  const lines: Record<string, unknown>[] = [];
-  const log = pino({ level: 'debug', base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+  const { log, lines } = keptLog('debug');
   const tenants = 'tenants.list=[{ name: others }, { name: acme, rate: 0.001/s, burst: 1 }]';
-  const { http, metrics, server, journal } = await serve(
-    { devices: simulated(1, 1), models: smallModels(1, 1) },
-    [tenants],
-    { log },
-  );
+  const running = await serve({ devices: simulated(1, 1), models: smallModels(1, 1) }, [tenants], { log });
+  const { http, server, journal } = running;
   const acme = { 'x-tenant': 'acme' };
   const statuses: number[] = [];
   let said = '';
@@ -42,7 +34,7 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
     'the tenant acme is over its rate of 0.001/s with bursts of 1: it may send again in ',
   );
 
-  const series = parseExposition((await metrics.get('/metrics')).text.replace(OTHERS, ''));
+  const series = await exposed(running);
   const rejected = (reason: string, tenant: string) =>
     series.get(`escapement_rejected_total{reason="${reason}",tenant="${tenant}"}`);
   expect([rejected('rate', 'acme'), rejected('rate', 'others')]).toEqual([1, 0]);
@@ -71,8 +63,7 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
     ['acme', 'rate'],
   ]);
 
-  const tenantLines = () =>
-    lines.filter(({ msg }) => /^requests of tenant acme beyond its rate/.test(String(msg)));
+  const tenantLines = () => lines.filter(({ msg }) => /^requests of tenant acme beyond its rate/.test(msg));
   await expect
     .poll(tenantLines)
     .toMatchObject([{ level: 40, msg: expect.stringContaining('(rate 0.001/s, burst 1); ') }]);

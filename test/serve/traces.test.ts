@@ -1,8 +1,7 @@
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../cli/run-cli.js';
 import { readTrace } from '../live/recording/trace-reader.js';
-import { body, type Running, serve, simulated, smallModels } from './fixtures.js';
+import { body, keptLog, type LogLine, type Running, serve, simulated, smallModels } from './fixtures.js';
 
 const INFER = '/v2/models/model0/infer';
 /** Met on a busy machine, too. */
@@ -14,15 +13,9 @@ const FAILED = 'a request missed its SLO, failed or was cancelled';
 
 const traceparent = (nth: number) => `00-${String(nth + 1).padStart(32, '0')}-00f067aa0ba902b7-01`;
 
-interface Line {
-  readonly msg: string;
-  readonly traceparent?: string;
-}
-
 /** A server whose log is kept. */
-async function logging(level: string, settings: readonly string[] = []): Promise<[Running, Line[]]> {
-  const lines: Line[] = [];
-  const log = pino({ level, base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+async function logging(level: string, settings: readonly string[] = []): Promise<[Running, LogLine[]]> {
+  const { log, lines } = keptLog(level);
   return [await serve({ devices: simulated(1, 1), models: smallModels(1, 1) }, settings, { log }), lines];
 }
 

@@ -3,8 +3,10 @@ import { SourceMap } from 'node:module';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { makeModel } from '../../src/live/models/make/make-model.js';
+import { optimizeModel } from '../../src/live/models/optimize.js';
 import { ServerProcess } from '../cli/server-process.js';
-import { tempDir, writeIn } from '../live/models/fixtures.js';
+import { tempDir } from '../live/models/fixtures.js';
+import { putMeasured } from './fixtures.js';
 
 const REQUESTS = 60;
 /** Files that only hear of requests (metrics, log, recording, live state), and what a timer calls, however long that takes. */
@@ -13,9 +15,9 @@ const IGNORED =
 
 it('passes the files of the picture in src/live/README.md', async () => {
   const repository = tempDir();
-  writeIn(repository, 'mlp/1/model.onnx', makeModel('mlp', { input: 16, classes: 4, seed: 1 }).onnx);
-  // The first server measures the model.
-  await callsOf(repository, 0);
+  const { onnx } = makeModel('mlp', { input: 16, classes: 4, seed: 1 });
+  const path = await putMeasured(repository, 'mlp', onnx);
+  await optimizeModel(path, 'cpu');
   const idle = await callsOf(repository, 0);
   const busy = await callsOf(repository, REQUESTS);
   const passed = [...busy].flatMap(([place, calls]) =>
