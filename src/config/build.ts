@@ -101,7 +101,7 @@ export async function buildExperiment(
     policy: config.policy,
     scaler: config.scaler,
     admission: config.admission,
-    padding: paddingOf(config, specs, placeOf(['padding'])),
+    padding: paddingOf(config, placeOf(['padding'])),
     missedWindow: config.missedWindow ?? null,
     warmupNs: config.warmup,
     checks: config.checks,

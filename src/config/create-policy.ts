@@ -1,6 +1,5 @@
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { Padding } from '../core/lengths.js';
-import type { ModelSpec } from '../core/model.js';
 import { type Policy, type PolicyContext, REFUSE } from '../core/policy.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
@@ -47,36 +46,18 @@ export function createJournaledPolicy(
   throw new EscapementError('E_PLUGIN', what, { file });
 }
 
-interface Wanted {
-  readonly policy: PolicyChoice;
-  readonly padding?: Padding;
-  readonly classes?: object;
-  readonly tenants?: { readonly list: readonly unknown[] };
-}
-
 /**
- * Padding of inputs of different lengths that share a batch. By default, batches are by length wherever the policy
- * supports it. With several tenants it then does not serve those within their shares first, which only pays if a model
- * has lengths. Throws `E_CONFIG_VALUE` for `bucket` if the policy does not batch by length, or if requests have
- * classes, which no policy batches by length.
+ * Padding of inputs of different lengths that share a batch. By default, batches are by length if the policy supports
+ * it. Throws `E_CONFIG_VALUE` for `bucket` if it does not.
  */
 export function paddingOf(
-  { policy, padding, classes = {}, tenants }: Wanted,
-  models: readonly Pick<ModelSpec, 'lengths'>[],
+  { policy, padding }: { readonly policy: PolicyChoice; readonly padding?: Padding },
   place: ErrorPlace,
 ): Padding {
   const knowsLengths = entryOf(policy)?.batchesByLength === true;
-  const hasClasses = Object.keys(classes).length > 0;
-  if (padding === 'bucket' && (!knowsLengths || hasClasses)) {
-    const why = knowsLengths
-      ? 'requests with classes are batched by weight, not'
-      : `${policy.kind} does not batch`;
-    const what = `${why} by length: choose batch or longest, or leave out ${knowsLengths ? 'classes' : 'padding'}`;
-    refuse(what, place);
-  }
-  const hasLengths = models.some(({ lengths }) => lengths !== undefined);
-  const byLength = knowsLengths && !hasClasses && (hasLengths || (tenants?.list.length ?? 0) <= 1);
-  return padding ?? (byLength ? 'bucket' : 'batch');
+  if (padding === 'bucket' && !knowsLengths)
+    refuse(`${policy.kind} does not batch by length: choose batch or longest, or leave out padding`, place);
+  return padding ?? (knowsLengths ? 'bucket' : 'batch');
 }
 
 const METHODS = [

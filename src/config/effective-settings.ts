@@ -58,7 +58,7 @@ export function settingWarnings(
   { settings, originOf }: OriginalSettings,
   { environment, cores }: SettingsPlace,
 ): string[] {
-  const { runtime, policy, classes, tenants, padding } = settings;
+  const { runtime, policy, classes, tenants } = settings;
   return [
     ...unknownVariables(environment).map(
       ({ variable, meant }) =>
@@ -76,7 +76,7 @@ export function settingWarnings(
       : []),
     ...noteTexts(
       policyNotes({
-        ...{ policy, padding, kinds: 1, hasLengths: false },
+        ...{ policy, kinds: 1, hasLengths: false },
         ...{ hasClasses: classes.length > 0, tenants: tenants.list.length },
       }),
     ).map(({ text }) => text),

@@ -1,4 +1,3 @@
-import type { Padding } from '../core/lengths.js';
 import { shortestExecNs } from '../core/model.js';
 import type { PolicyNote } from '../record/results.js';
 import { entryOf, noteOnKinds } from './create-policy.js';
@@ -15,25 +14,21 @@ interface Asked {
   readonly hasLengths: boolean;
   /** Number of tenants. */
   readonly tenants: number;
-  readonly padding: Padding;
 }
-
-const SHARES = 'requests within a share do not come first; those above one may be refused under overload';
 
 /** Features of an experiment that its policy does not support, and what it does instead. */
 export function policyNotes(asked: Asked): PolicyNote[] {
-  const { policy, kinds, hasClasses, hasLengths, tenants, padding } = asked;
+  const { policy, kinds, hasClasses, hasLengths, tenants } = asked;
   const { weights, sharesFirst = false, batchesByLength = false } = entryOf(policy) ?? {};
   const onKinds = noteOnKinds(policy, kinds);
   const notes: readonly (readonly [applies: boolean, kind: PolicyNote['kind'], text: string])[] = [
     [hasClasses && weights !== 'used', 'warning', 'weights are ignored; results are still reported by class'],
-    [tenants > 1 && !sharesFirst, 'warning', SHARES],
-    [tenants > 1 && sharesFirst && padding === 'bucket', 'warning', `with padding: bucket, ${SHARES}`],
     [
-      hasLengths && (!batchesByLength || hasClasses),
-      'note',
-      `inputs of any length share a batch${batchesByLength ? '; leave out classes to batch by length' : ''}`,
+      tenants > 1 && !sharesFirst,
+      'warning',
+      'requests within a share do not come first; those above one may be refused under overload',
     ],
+    [hasLengths && !batchesByLength, 'note', 'inputs of any length share a batch'],
     [onKinds !== null, 'note', onKinds ?? ''],
   ];
   return notes.flatMap(([applies, kind, text]) => (applies ? { kind, policy: policy.kind, text } : []));
@@ -41,13 +36,13 @@ export function policyNotes(asked: Asked): PolicyNote[] {
 
 /** Notes on a whole experiment; those without a policy are true of any. */
 export function experimentNotes(experiment: Experiment): PolicyNote[] {
-  const { policy, cluster, classes, models, tenants, padding, warnings } = experiment;
+  const { policy, cluster, classes, models, tenants, warnings } = experiment;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
   const tooShort = sloNote(experiment);
   return [
     ...policyNotes({
       ...{ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths },
-      ...{ tenants: tenants.list.length, padding },
+      tenants: tenants.list.length,
     }),
     ...warnings.map((text) => ({ kind: 'warning' as const, text })),
     ...(tooShort === null ? [] : [{ kind: 'note' as const, text: tooShort }]),

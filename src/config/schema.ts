@@ -73,7 +73,7 @@ export const experimentSchema = section({
     ADMISSIONS,
   ).default('predict'),
   padding: choice(
-    'How inputs of different lengths share a batch, for models whose profile has several. bucket: the policy knows the length of each request, batches near ones, and pads to the longest of a batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others, where requests have classes, and where there are several tenants and no model has lengths, or a server does not know that yet.',
+    'How inputs of different lengths share a batch, for models whose profile has several. bucket: the policy knows the length of each request, batches near ones, and pads to the longest of a batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others.',
     PADDINGS,
   ).exactOptional(),
   missedWindow: choice(

@@ -112,8 +112,7 @@ async function read(
     settings: {
       ...{ sloNs, policy, admission, classes, tenants, runtime },
       pipelines: buildPipelines(given.pipelines ?? [], null, placeOf),
-      // Models come and go later.
-      padding: paddingOf(given, [], placeOf(['padding'])),
+      padding: paddingOf(given, placeOf(['padding'])),
       scaling: serverScaling(given, placeOf),
     },
     originOf: (key) => originOf(key.split('.')),

@@ -25,7 +25,7 @@ export interface PolicyEntry {
   readonly summary: string;
   /** Treatment of class weights. Absent: ignored, all requests are alike. */
   readonly weights?: 'used' | 'ignored';
-  /** True if it serves requests within their tenants' shares first, unless inputs are batched by length. */
+  /** True if it serves requests within their tenants' shares first. */
   readonly sharesFirst?: boolean;
   readonly options: Readonly<Record<string, PolicyOption>>;
   /** Extension for GPUs of several kinds, if the published rule does not cover them; absent: it does. */

@@ -9,7 +9,6 @@ const notesOf = (
     lengths?: boolean;
     kinds?: number;
     tenants?: number;
-    padding?: 'bucket';
   },
 ) =>
   policyNotes({
@@ -18,7 +17,6 @@ const notesOf = (
     hasClasses: asked.classes ?? false,
     hasLengths: asked.lengths ?? false,
     tenants: asked.tenants ?? 0,
-    padding: asked.padding ?? 'batch',
   }).map(({ kind, text }) => `${kind} ${text.slice(0, 24)}`);
 
 it('says of a policy only what was asked for and it does not do', () => {
@@ -29,16 +27,13 @@ it('says of a policy only what was asked for and it does not do', () => {
     'note on several kinds of GPUs',
   ]);
   expect(notesOf('escapement', { classes: true, kinds: 2 })).toEqual([]);
-  expect(notesOf('escapement', { lengths: true })).toEqual([]);
+  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual([]);
 });
 
 it('says of two tenants or more that their shares do not come first', () => {
   expect(notesOf('edf', { tenants: 2 })).toEqual(['warning requests within a share ']);
   expect(notesOf('edf', { tenants: 1 })).toEqual([]);
   expect(notesOf('escapement', { tenants: 2 })).toEqual([]);
-  expect(notesOf('escapement', { tenants: 2, padding: 'bucket' })).toEqual([
-    'warning with padding: bucket, re',
-  ]);
 });
 
 const experiment = (models: string, workload: string, slo: string) =>

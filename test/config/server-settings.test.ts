@@ -136,9 +136,6 @@ describe('warnings', () => {
     expect(await warnings({}, [tenants, 'policy.kind=edf'])).toEqual([
       'policy edf: requests within a share do not come first; those above one may be refused under overload',
     ]);
-    expect(await warnings({}, [tenants, 'policy.kind=escapement', 'padding=bucket'])).toEqual([
-      'policy escapement: with padding: bucket, requests within a share do not come first; those above one may be refused under overload',
-    ]);
   });
 
   const warnings = async (environment: Record<string, string>, overrides: string[] = [], cores = 4) =>

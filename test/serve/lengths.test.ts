@@ -189,7 +189,7 @@ it('padding: longest pads all, and answers the same', async () => {
 it('goes to workers elsewhere, padded there, for requests of several tenants', async () => {
   const link = await remoteLink({ pages: 20, devices: [CPU], models });
   // The server has none of the models when it starts.
-  const settings = ['slo=20s', 'tenants={list: [{name: a}, {name: b}]}', 'padding=bucket'];
+  const settings = ['slo=20s', 'tenants={list: [{name: a}, {name: b}]}'];
   const running = await serve({ devices: [], models: [] }, settings, { links: [link] });
   expect(await askBoth(running)).toEqual([4, 4]);
 });

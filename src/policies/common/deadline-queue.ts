@@ -69,10 +69,10 @@ export class DeadlineQueue {
     return from;
   }
 
-  /** Moves `count` requests starting at `from` into `into`, by deadline; those before them stay. */
-  take(from: number, count: number, into: Int32Array): void {
+  /** Moves `count` requests starting at `from` into `into`, starting at `at`, by deadline; those before them stay. */
+  take(from: number, count: number, into: Int32Array, at = 0): void {
     const mask = this.slots.length - 1;
-    for (let i = 0; i < count; i++) into[i] = this.slots[(this.head + from + i) & mask];
+    for (let i = 0; i < count; i++) into[at + i] = this.slots[(this.head + from + i) & mask];
     this.close(from, count);
   }
 

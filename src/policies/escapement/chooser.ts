@@ -2,7 +2,6 @@ import type { Cluster } from '../../core/cluster.js';
 import type { RequestTable } from '../../core/request.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
-import { Fill } from './fill.js';
 import { FOLLOWER_WEIGHT, MixedBatch } from './mixed-batch.js';
 import type { Waiting } from './waiting.js';
 
@@ -24,15 +23,14 @@ export class Chooser {
   /** Result of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
   model = 0;
   batchIndex = 0;
-  /** Bucket and line of the choice, for models with inputs of several lengths. */
+  /** Bucket of the choice, for models with inputs of several lengths. */
   bucket = 0;
-  private line = 0;
   from = 0;
   count = 0;
+  private isMixed = false;
   private readonly mixed: MixedBatch;
-  private readonly fill: Fill;
-
   private readonly logCount: Float64Array;
+  private score = 0;
   private slackWeight = 1;
   private batchNs = 0;
 
@@ -44,8 +42,7 @@ export class Chooser {
     /** By model: bonus on its score, to compensate for poor service. */
     private readonly favor: Float64Array,
   ) {
-    this.mixed = new MixedBatch(requests, waiting);
-    this.fill = new Fill(durations, waiting);
+    this.mixed = new MixedBatch(requests, waiting, durations);
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
     this.modelsChanged();
   }
@@ -64,102 +61,86 @@ export class Chooser {
    * False if no waiting request could be answered in time.
    */
   choose(gpu: number, startNs: number, afterNs: number): boolean {
-    const { durations, waiting, logCount } = this;
-    if (waiting.classes > 1) return this.chooseByWeight(gpu, startNs, afterNs);
+    const { waiting, logCount } = this;
     const { byGpu, queues, lineCount } = waiting;
-    const { row, usable, size } = durations;
-    const { execNs, logExec, mostNs, mostDense } = durations.of(gpu);
+    const { row, usable, size } = this.durations;
+    const { execNs, logExec, mostNs, mostDense } = this.durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
-    let best = Number.NEGATIVE_INFINITY;
+    this.score = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
-      const favor = this.favor[model];
-      const last = lineCount[model] - 1;
-      if (last === 0) {
-        // No batch can score higher than the densest with the slack of the longest.
-        const longest = waiting.longestRow[model];
-        const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
-        if (mostDense[longest] - Math.max(0, leastSlackNs) * perSlack + favor <= best) continue;
+      if (waiting.classes > 1 || lineCount[model] > 1) {
+        this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
+        continue;
       }
-      const isMixed = Number.isNaN(waiting.sloNs[model]);
-      for (let line = 0; line <= last; line++) {
-        // Most models have one queue.
-        const queue = last === 0 ? queues[model] : waiting.queue(model, line);
-        const waits = queue.length;
-        if (waits === 0) continue;
-        const bucket = last === 0 ? 0 : waiting.bucketOf(model, line);
-        const first = last === 0 ? row[model] : durations.rowOf(model, bucket);
-        const end = first + (last > 0 && waiting.isMixed(model, line) ? 1 : usable[model]);
-        let from = 0;
-        for (let at = first; at < end; at++) {
-          const endNs = startNs + execNs[at] / clock + afterNs;
-          while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
-          const left = waits - from;
-          if (left === 0) break;
-          const shorter = bucket === 0 ? 0 : this.fill.countInTime(model, bucket, endNs);
-          if (at > first && left + shorter <= size[at - 1]) break;
-          const count = Math.min(left, size[at]);
-          let worth = isMixed ? this.logWorth(queue, from, count, perSlack) : logCount[count];
-          let fill = 0;
-          if (shorter > 0 && count < size[at]) {
-            fill = Math.min(shorter, size[at] - count);
-            worth = Math.log(Math.exp(worth) + this.fill.worth(model, bucket, fill, endNs));
-          }
-          const slackNs = queue.deadlineNsAt(from) - endNs;
-          const score = worth - logExec[at] - slackNs * perSlack + favor;
-          if (score <= best) continue;
-          best = score;
-          this.model = model;
-          this.bucket = bucket;
-          this.line = line;
-          this.batchIndex = at - first;
-          this.from = from;
-          this.count = count + fill;
-          this.fill.keep(fill, endNs);
-        }
+      const favor = this.favor[model];
+      // No batch can score higher than the densest with the slack of the longest.
+      const longest = waiting.longestRow[model];
+      const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
+      if (mostDense[longest] - Math.max(0, leastSlackNs) * perSlack + favor <= this.score) continue;
+      const hasSlos = Number.isNaN(waiting.sloNs[model]);
+      const queue = queues[model];
+      const waits = queue.length;
+      const first = row[model];
+      const end = first + usable[model];
+      let from = 0;
+      for (let at = first; at < end; at++) {
+        const endNs = startNs + execNs[at] / clock + afterNs;
+        while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
+        const left = waits - from;
+        if (left === 0 || (at > first && left <= size[at - 1])) break;
+        const count = Math.min(left, size[at]);
+        const worth = hasSlos ? this.logWorth(queue, from, count, perSlack) : logCount[count];
+        const slackNs = queue.deadlineNsAt(from) - endNs;
+        const score = worth - logExec[at] - slackNs * perSlack + favor;
+        if (score <= this.score) continue;
+        this.score = score;
+        this.model = model;
+        this.bucket = 0;
+        this.isMixed = false;
+        this.batchIndex = at - first;
+        this.from = from;
+        this.count = count;
       }
     }
-    return best > Number.NEGATIVE_INFINITY;
+    return this.score > Number.NEGATIVE_INFINITY;
   }
 
   /** Moves the requests of the choice, an INFER of `durationNs`, into `batch`. Returns their earliest deadline, ns. */
   take(batch: Int32Array, durationNs: number): number {
-    const { waiting, model } = this;
-    if (waiting.classes > 1) return this.mixed.take(model, batch, durationNs);
-    const firstNs = waiting.queue(model, this.line).deadlineNsAt(this.from);
-    const own = this.count - this.fill.count;
-    waiting.take(model, this.from, own, batch, this.line);
-    return this.fill.count === 0
-      ? firstNs
-      : Math.min(firstNs, this.fill.take(model, this.bucket, batch, own));
+    const { waiting, model, from } = this;
+    if (this.isMixed) return this.mixed.take(model, batch, durationNs);
+    const firstNs = waiting.queues[model].deadlineNsAt(from);
+    waiting.take(model, from, this.count, batch);
+    return firstNs;
   }
 
-  /** Chooses if requests have weights: a batch takes the most valuable ones, of any class. */
-  private chooseByWeight(gpu: number, startNs: number, afterNs: number): boolean {
+  /** Improves the choice by a batch of a model whose requests differ in weight or length. */
+  private chooseMixed(gpu: number, model: number, startNs: number, afterNs: number, perSlack: number): void {
     const { durations, waiting, mixed } = this;
-    const { byGpu } = waiting;
-    const { row, usable, size } = durations;
+    const { usable, size } = durations;
     const { execNs, logExec } = durations.of(gpu);
     const clock = this.cluster.clock[gpu];
-    const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
-    let best = Number.NEGATIVE_INFINITY;
-    for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
-      const first = row[model];
-      const end = first + usable[model];
-      mixed.begin(model);
+    for (let line = 0; line < waiting.lineCount[model]; line++) {
+      const bucket = waiting.bucketOf(model, line);
+      const first = durations.rowOf(model, bucket);
+      const end = first + (waiting.isMixed(model, line) ? 1 : usable[model]);
+      if (!mixed.begin(model, line)) continue;
       for (let at = first; at < end; at++) {
         const left = mixed.leaveOut(startNs + execNs[at] / clock + afterNs);
         if (left === 0 || (at > first && left <= size[at - 1])) break;
-        const score = mixed.fill(Math.min(left, size[at]), perSlack) - logExec[at] + this.favor[model];
-        if (score <= best) continue;
-        best = score;
+        const count = Math.min(left, size[at]);
+        const score = mixed.fill(count, perSlack) - logExec[at] + this.favor[model];
+        if (score <= this.score) continue;
+        this.score = score;
         this.model = model;
+        this.bucket = bucket;
+        this.isMixed = true;
         this.batchIndex = at - first;
-        this.count = Math.min(left, size[at]);
+        this.count = count;
         mixed.keep();
       }
     }
-    return best > Number.NEGATIVE_INFINITY;
   }
 
   /**

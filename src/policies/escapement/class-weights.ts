@@ -1,4 +1,5 @@
 import type { RequestClass } from '../../core/classes.js';
+import { ABOVE_SHARE_WEIGHT } from './shared-classes.js';
 
 /** Factor by which requests of a class that is owed its guaranteed share outweigh the heaviest of others. */
 const FIRST = Math.exp(5);
@@ -23,7 +24,11 @@ export class ClassWeights {
   private readonly hasGuarantees: boolean;
   private readonly firstWeight: number;
 
-  constructor(private readonly classes: readonly RequestClass[]) {
+  constructor(
+    private readonly classes: readonly RequestClass[],
+    /** Number of classes, the first ones, whose requests are within their tenants' shares of several. */
+    private readonly withinShares = 0,
+  ) {
     const isOne = classes.length === 1;
     this.plain = Float64Array.from(classes, ({ weight }) => (isOne ? 1 : weight));
     this.weight = this.plain.slice();
@@ -41,6 +46,16 @@ export class ClassWeights {
   /** Declared weight of the class, regardless of its balance. */
   declared(requestClass: number): number {
     return this.plain[requestClass];
+  }
+
+  /**
+   * Logarithm of the worth of a request of a class that takes `relative` times as long as the shortest of its model.
+   * Shares are of GPU time, so one within a share is worth enough that no batch of shorter ones above it is denser.
+   */
+  logWorth(requestClass: number, relative: number): number {
+    const logWeight = this.logWeight[requestClass];
+    if (requestClass >= this.withinShares) return logWeight;
+    return logWeight + Math.max(0, Math.log(ABOVE_SHARE_WEIGHT * relative));
   }
 
   /** Accounts for an INFER with this many requests of each class; `waits`: by class, number still waiting. */

@@ -1,137 +1,173 @@
 import type { RequestTable } from '../../core/request.js';
+import { DeadlineQueue } from '../common/deadline-queue.js';
+import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
-/** Discount, relative to slack, of requests for the excess of their SLO over that of the first of their class. */
+/** Discount, relative to slack, of requests for the excess of their SLO over that of the first of their queue. */
 export const FOLLOWER_WEIGHT = 0.2;
 
+/** Queue that a batch draws from, and its part of the batch: `count` requests starting at `from`. */
+class Source {
+  queue = new DeadlineQueue();
+  line = 0;
+  requestClass = 0;
+  /** Logarithm of the worth of a request. */
+  logWorth = 0;
+  from = 0;
+  count = 0;
+}
+
 /**
- * Batches of a model whose requests differ in weight. Within a class requests go by deadline. Between classes the next
- * one is that with the highest ln(weight) − c · slack / W, so a batch takes the most valuable requests first, and a
- * light request precedes a heavy one only if that can wait. The batch is worth the weights of its requests, discounted
- * by the slack of the first of each class: with one class, this equals `Chooser`'s score.
+ * Batches of a model whose requests differ in weight or length. One that is padded to a bucket draws from the queues of
+ * all classes in this bucket and the shorter ones, or in a single line if inputs are not padded. Within a queue requests
+ * go by deadline. Between queues the next one is that with the highest ln(worth) − c · slack / W, so a batch takes the
+ * most valuable requests first, and a light request precedes a heavy one only if that can wait. A request is worth its
+ * weight. A shorter one is worth less, by the time that it would take in a full batch of its own bucket, so a batch
+ * grows for short requests only if that saves time. The batch is worth the sum over its requests, discounted by the
+ * slack of the first of each queue: with one queue, this equals `Chooser`'s score.
  */
 export class MixedBatch {
-  /** By class: first request that is still in time, and number from there on in the batch. */
-  private readonly from: Int32Array;
-  private readonly counts: Int32Array;
-  /** Counterparts of `from` and `count` for the kept batch. */
-  private readonly keptFrom: Int32Array;
-  private readonly keptCounts: Int32Array;
-  private scratch = new Int32Array(64);
   private model = 0;
   private endNs = 0;
+  private count = 0;
+  private readonly sources: Source[] = [];
+  /** Sources of the kept batch. */
+  private readonly kept: Source[] = [];
+  private keptCount = 0;
+  private readonly byClass: Int32Array;
 
   constructor(
     private readonly requests: RequestTable,
     private readonly waiting: Waiting,
+    private readonly durations: Durations,
   ) {
-    const { classes } = waiting;
-    this.from = new Int32Array(classes);
-    this.counts = new Int32Array(classes);
-    this.keptFrom = new Int32Array(classes);
-    this.keptCounts = new Int32Array(classes);
+    this.byClass = new Int32Array(waiting.classes);
   }
 
-  begin(model: number): void {
+  /** Begins with batches that are padded to the bucket of a line; false if nothing waits in the line. */
+  begin(model: number, line: number): boolean {
+    const { waiting, durations, sources } = this;
     this.model = model;
-    this.from.fill(0);
+    this.count = 0;
+    const last = durations.isUnpadded(model) ? line : 0;
+    const costNs = durations.costNs(model, waiting.bucketOf(model, line));
+    for (let each = line; each >= last; each--) {
+      const ownNs = each === line ? costNs : durations.costNs(model, each);
+      const logCost = Math.log(ownNs / costNs);
+      const relative = ownNs / durations.costNs(model, 0);
+      for (let c = 0; c < waiting.classes; c++) {
+        const queue = waiting.queue(model, each, c);
+        if (queue.length === 0) continue;
+        if (this.count === sources.length) sources.push(new Source());
+        const source = sources[this.count++];
+        source.queue = queue;
+        source.line = each;
+        source.requestClass = c;
+        source.logWorth = waiting.weights.logWorth(c, relative) + logCost;
+        source.from = 0;
+      }
+      if (this.count === 0) return false;
+    }
+    return true;
   }
 
   /** Leaves out requests that cannot be answered by `endNs`, which never decreases; returns the number in time. */
   leaveOut(endNs: number): number {
-    const { waiting, from } = this;
-    const first = this.model * waiting.classes;
     this.endNs = endNs;
     let left = 0;
-    for (let c = 0; c < waiting.classes; c++) {
-      const queue = waiting.queues[first + c];
-      let at = from[c];
-      while (at < queue.length && queue.deadlineNsAt(at) < endNs) at++;
-      from[c] = at;
-      left += queue.length - at;
+    for (let i = 0; i < this.count; i++) {
+      const source = this.sources[i];
+      const { queue } = source;
+      while (source.from < queue.length && queue.deadlineNsAt(source.from) < endNs) source.from++;
+      left += queue.length - source.from;
     }
     return left;
   }
 
   /** Fills a batch with `count` of the requests that are in time; returns the logarithm of its value. */
   fill(count: number, perSlack: number): number {
-    const { counts } = this;
-    counts.fill(0);
+    const { sources } = this;
+    for (let i = 0; i < this.count; i++) sources[i].count = 0;
     let most = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < count; i++) {
       const best = this.next(perSlack);
-      if (i === 0) most = this.valueAt(best, 0, perSlack);
-      counts[best]++;
+      if (i === 0) most = this.logValue(best, 0, perSlack);
+      best.count++;
     }
     return most + Math.log(this.relativeWorth(most, perSlack));
   }
 
   keep(): void {
-    this.keptFrom.set(this.from);
-    this.keptCounts.set(this.counts);
+    const { kept } = this;
+    this.keptCount = 0;
+    for (let i = 0; i < this.count; i++) {
+      const { queue, line, requestClass, from, count } = this.sources[i];
+      if (count === 0) continue;
+      if (this.keptCount === kept.length) kept.push(new Source());
+      Object.assign(kept[this.keptCount++], { queue, line, requestClass, from, count });
+    }
   }
 
-  /** Moves the requests of the kept batch into `batch`. Returns their earliest deadline, ns. */
+  /** Moves the requests of the kept batch, an INFER of `durationNs`, into `batch`. Returns their earliest deadline, ns. */
   take(model: number, batch: Int32Array, durationNs: number): number {
-    const { waiting, keptFrom, keptCounts } = this;
-    if (this.scratch.length < batch.length) this.scratch = new Int32Array(batch.length);
+    const { waiting, kept, byClass } = this;
     let firstNs = Number.POSITIVE_INFINITY;
-    for (let c = 0; c < waiting.classes; c++) {
-      if (keptCounts[c] === 0) continue;
-      firstNs = Math.min(firstNs, waiting.queues[model * waiting.classes + c].deadlineNsAt(keptFrom[c]));
+    let taken = 0;
+    byClass.fill(0);
+    for (let i = 0; i < this.keptCount; i++) {
+      const { queue, line, requestClass, from, count } = kept[i];
+      firstNs = Math.min(firstNs, queue.deadlineNsAt(from));
+      waiting.take(model, from, count, batch, line, requestClass, taken);
+      taken += count;
+      byClass[requestClass] += count;
     }
-    waiting.takeOfEach(model, keptFrom, keptCounts, batch, this.scratch);
-    waiting.weights.sent(durationNs, keptCounts, waiting.byClass);
+    waiting.weights.sent(durationNs, byClass, waiting.byClass);
     return firstNs;
   }
 
-  /** Class whose next request is worth most. */
-  private next(perSlack: number): number {
-    const { waiting, from, counts } = this;
-    const first = this.model * waiting.classes;
-    let best = -1;
+  /** Source whose next request has the highest value; there must be one. */
+  private next(perSlack: number): Source {
+    const { sources } = this;
+    let best = sources[0];
     let most = Number.NEGATIVE_INFINITY;
-    for (let c = 0; c < waiting.classes; c++) {
-      if (from[c] + counts[c] >= waiting.queues[first + c].length) continue;
-      const value = this.valueAt(c, counts[c], perSlack);
-      if (best >= 0 && value <= most) continue;
+    for (let i = 0; i < this.count; i++) {
+      const source = sources[i];
+      if (source.from + source.count >= source.queue.length) continue;
+      const value = this.logValue(source, source.count, perSlack);
+      if (value <= most) continue;
       most = value;
-      best = c;
+      best = source;
     }
     return best;
   }
 
-  /** Value of a class's `nth` request in time. */
-  private valueAt(c: number, nth: number, perSlack: number): number {
-    const { waiting, from, endNs } = this;
-    const queue = waiting.queues[this.model * waiting.classes + c];
-    return waiting.weights.logWeight[c] - (queue.deadlineNsAt(from[c] + nth) - endNs) * perSlack;
+  /** Logarithm of the value of a source's `nth` request in time. */
+  private logValue({ queue, logWorth, from }: Source, nth: number, perSlack: number): number {
+    return logWorth - (queue.deadlineNsAt(from + nth) - this.endNs) * perSlack;
   }
 
   /** Value of the batch as a multiple of e^`most`. */
   private relativeWorth(most: number, perSlack: number): number {
-    const { waiting, counts } = this;
-    const isMixed = Number.isNaN(waiting.sloNs[this.model]);
+    const isMixed = Number.isNaN(this.waiting.sloNs[this.model]);
     let worth = 0;
-    for (let c = 0; c < waiting.classes; c++) {
-      if (counts[c] === 0) continue;
-      const each = Math.exp(this.valueAt(c, 0, perSlack) - most);
-      worth += each * (isMixed ? this.followers(c, perSlack) : counts[c]);
+    for (let i = 0; i < this.count; i++) {
+      const source = this.sources[i];
+      if (source.count === 0) continue;
+      const each = Math.exp(this.logValue(source, 0, perSlack) - most);
+      worth += each * (isMixed ? this.followers(source, perSlack) : source.count);
     }
     return worth;
   }
 
-  /** Effective number of a class's requests in the batch; those with a longer SLO than the first count less. */
-  private followers(c: number, perSlack: number): number {
-    const { waiting, requests, from, counts } = this;
-    const { sloNs } = requests;
-    const queue = waiting.queues[this.model * waiting.classes + c];
-    const firstNs = sloNs[queue.slotAt(from[c])];
-    let count = 0;
-    for (let i = from[c]; i < from[c] + counts[c]; i++) {
+  /** Effective number of a source's requests in the batch; those with a longer SLO than the first count less. */
+  private followers({ queue, from, count }: Source, perSlack: number): number {
+    const { sloNs } = this.requests;
+    const firstNs = sloNs[queue.slotAt(from)];
+    let effective = 0;
+    for (let i = from; i < from + count; i++) {
       const longerNs = sloNs[queue.slotAt(i)] - firstNs;
-      count += longerNs > 0 ? Math.exp(-FOLLOWER_WEIGHT * longerNs * perSlack) : 1;
+      effective += longerNs > 0 ? Math.exp(-FOLLOWER_WEIGHT * longerNs * perSlack) : 1;
     }
-    return count;
+    return effective;
   }
 }

@@ -33,8 +33,7 @@ interface EscapementOptions {
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
   readonly takesBack = true;
-  /** False when batching by length, which ignores weights. */
-  readonly sharesFirst: boolean;
+  readonly sharesFirst = true;
   readonly tuned: Readonly<Record<string, number>>;
   private readonly cluster: Cluster;
   private readonly requests: RequestTable;
@@ -59,9 +58,8 @@ export class EscapementPolicy implements Policy {
     this.requests = context.requests;
     this.dispatch = context.dispatch;
     this.durations = new Durations(cluster, options.maxBatch);
-    this.sharesFirst = context.hasShares && cluster.rows.padding !== 'bucket';
-    this.classes = new SharedClasses(context, this.sharesFirst);
-    this.weights = new ClassWeights(this.classes.list);
+    this.classes = new SharedClasses(context);
+    this.weights = new ClassWeights(this.classes.list, this.classes.first);
     this.waiting = new Waiting(cluster, this.durations, this.weights);
     this.fairness = new Fairness(cluster.models.length, options.fairness, this.weights.count);
     this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favor);

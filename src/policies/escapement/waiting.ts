@@ -12,7 +12,9 @@ const MOST_OWN = 64;
 
 /** Waiting requests of a model with inputs of several lengths that may share a batch. */
 interface Line {
-  readonly queue: DeadlineQueue;
+  /** One queue per class, and the number of requests in them. */
+  readonly queues: readonly DeadlineQueue[];
+  count: number;
   bucket: number;
   /** Length of all of its inputs; 0: any length of the bucket. */
   length: number;
@@ -25,8 +27,8 @@ export class Waiting {
   /** One queue per model and class: element `model * classes + class`. */
   readonly queues: readonly DeadlineQueue[];
   /**
-   * By model with inputs of several lengths: a line per bucket instead, all of one class. If inputs are not padded,
-   * lines of single lengths follow, and those of the buckets have requests that run alone.
+   * By model with inputs of several lengths: a line per bucket instead. If inputs are not padded, lines of single
+   * lengths follow, and those of the buckets have requests that run alone.
    */
   private readonly lines: Line[][];
   /** By model: number of its lines; 1: it has one queue. */
@@ -89,10 +91,10 @@ export class Waiting {
     this.lineCount[model] = Math.max(1, this.lines[model].length);
   }
 
-  /** Queue of a line, or of a class where there are several. */
+  /** Queue of a class in a line. */
   queue(model: number, line: number, requestClass = 0): DeadlineQueue {
     if (this.lineCount[model] === 1) return this.queues[model * this.classes + requestClass];
-    return this.lines[model][line].queue;
+    return this.lines[model][line].queues[requestClass];
   }
 
   /** Bucket of a line's requests. */
@@ -109,7 +111,7 @@ export class Waiting {
   lineOf(model: number, bucket: number, length: number): number {
     const lines = this.lines[model];
     for (let at = lines.length - 1; at >= this.durations.buckets[model]; at--)
-      if (lines[at].length === length && lines[at].queue.length > 0) return at;
+      if (lines[at].length === length && lines[at].count > 0) return at;
     return bucket;
   }
 
@@ -125,6 +127,7 @@ export class Waiting {
     if (this.sloNs[model] !== sloNs) this.sloNs[model] = this.sloNs[model] === 0 ? sloNs : Number.NaN;
     const line = this.openLine(model, bucket, length);
     this.queue(model, line, requestClass).push(slot, deadlineNs);
+    if (this.lineCount[model] > 1) this.lines[model][line].count++;
     this.requests++;
     this.byClass[requestClass]++;
     if (++this.count[model] === 1) {
@@ -141,60 +144,45 @@ export class Waiting {
     let line = this.lineOf(model, bucket, length);
     if (!this.queue(model, line, requestClass).remove(slot)) {
       // It may have come before its length got a line.
-      if (line === bucket || !this.queue(model, bucket).remove(slot)) return;
+      if (line === bucket || !this.queue(model, bucket, requestClass).remove(slot)) return;
       line = bucket;
     }
-    this.left(model, requestClass, 1);
-    this.shrunk(model, line);
+    this.left(model, line, requestClass, 1);
   }
 
-  /** Moves `count` requests of a model, or of its line, starting at `from` into `into`. */
-  take(model: number, from: number, count: number, into: Int32Array, line = 0): void {
-    this.queue(model, line).take(from, count, into);
-    this.left(model, 0, count);
-    this.shrunk(model, line);
-  }
-
-  /** Moves requests of each class; `scratch` holds as many. */
-  takeOfEach(
+  /** Moves `count` requests of a queue, starting at `from`, into `into`, starting at `at`. */
+  take(
     model: number,
-    from: Int32Array,
-    counts: Int32Array,
+    from: number,
+    count: number,
     into: Int32Array,
-    scratch: Int32Array,
+    line = 0,
+    requestClass = 0,
+    at = 0,
   ): void {
-    let taken = 0;
-    for (let c = 0; c < this.classes; c++) {
-      if (counts[c] === 0) continue;
-      this.queues[model * this.classes + c].take(from[c], counts[c], scratch);
-      for (let i = 0; i < counts[c]; i++) into[taken++] = scratch[i];
-      this.left(model, c, counts[c]);
-    }
-    this.shrunk(model, 0);
+    this.queue(model, line, requestClass).take(from, count, into, at);
+    this.left(model, line, requestClass, count);
   }
 
   /** Total value of the model's requests due at `ns` or later. */
   worthFrom(model: number, ns: number): number {
-    const { queues, classes, weights } = this;
+    const { classes, weights } = this;
     let worth = 0;
-    if (this.lineCount[model] > 1) {
-      for (const { queue } of this.lines[model]) worth += queue.length - queue.firstFrom(ns);
-      return weights.weight[0] * worth;
-    }
-    for (let c = 0, at = model * classes; c < classes; c++, at++) {
-      const queue = queues[at];
-      if (queue.length > 0) worth += weights.weight[c] * (queue.length - queue.firstFrom(ns));
-    }
+    for (let line = 0; line < this.lineCount[model]; line++)
+      for (let c = 0; c < classes; c++) {
+        const queue = this.queue(model, line, c);
+        if (queue.length > 0) worth += weights.weight[c] * (queue.length - queue.firstFrom(ns));
+      }
     return worth;
   }
 
   /** Total value of the model's requests. */
   worth(model: number): number {
-    const { queues, classes, weights } = this;
+    const { classes, weights } = this;
     if (classes === 1) return weights.weight[0] * this.count[model];
     let worth = 0;
-    for (let c = 0, at = model * classes; c < classes; c++, at++)
-      worth += weights.weight[c] * queues[at].length;
+    for (let line = 0; line < this.lineCount[model]; line++)
+      for (let c = 0; c < classes; c++) worth += weights.weight[c] * this.queue(model, line, c).length;
     return worth;
   }
 
@@ -208,16 +196,16 @@ export class Waiting {
 
   /** Number of the model's requests certain to precede one of the class due at `deadlineNs`. */
   countBefore(model: number, requestClass: number, deadlineNs: number, bucket = 0, length = 0): number {
-    const { queues, classes, weights } = this;
-    const first = model * classes;
-    const own = this.queue(model, this.lineOf(model, bucket, length), requestClass).countBefore(deadlineNs);
+    const { classes, weights } = this;
+    const line = this.lineOf(model, bucket, length);
+    const own = this.queue(model, line, requestClass).countBefore(deadlineNs);
     // A request of a class that is owed its share precedes heavier ones, too.
     if (classes === 1 || weights.isGuaranteed[requestClass] === 1) return own;
     const weight = weights.declared(requestClass);
     let before = own;
     for (let c = 0; c < classes; c++)
       if (c !== requestClass && weights.declared(c) >= weight)
-        before += queues[first + c].countBefore(deadlineNs);
+        before += this.queue(model, line, c).countBefore(deadlineNs);
     return before;
   }
 
@@ -236,14 +224,23 @@ export class Waiting {
     this.sloNs[model] = 0;
   }
 
-  private left(model: number, requestClass: number, count: number): void {
+  private left(model: number, line: number, requestClass: number, count: number): void {
     this.requests -= count;
     this.byClass[requestClass] -= count;
     this.count[model] -= count;
+    if (this.lineCount[model] > 1) this.lines[model][line].count -= count;
+    if (this.count[model] === 0) {
+      const { warm } = this.cluster;
+      for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
+        this.byGpu.delete(gpu, model);
+      }
+    }
+    this.renew(model, line);
   }
 
   private addLine(model: number, bucket: number, length: number): void {
-    this.lines[model].push({ queue: new DeadlineQueue(), bucket, length, shareNs: 0 });
+    const queues = Array.from({ length: this.classes }, () => new DeadlineQueue());
+    this.lines[model].push({ queues, count: 0, bucket, length, shareNs: 0 });
   }
 
   /** Line for a new request: one of its length is opened if inputs are not padded and there are not too many. */
@@ -253,7 +250,7 @@ export class Waiting {
     if (line !== bucket || length === 0 || !durations.isUnpadded(model)) return line;
     const own = lines[model];
     let free = durations.buckets[model];
-    while (free < own.length && own[free].queue.length > 0) free++;
+    while (free < own.length && own[free].count > 0) free++;
     if (free - durations.buckets[model] === MOST_OWN) return bucket;
     if (free === own.length) this.addLine(model, bucket, length);
     own[free].bucket = bucket;
@@ -268,22 +265,12 @@ export class Waiting {
     this.costNs[model] = before === 0 ? costNs : before + NEW * (costNs - before);
   }
 
-  private shrunk(model: number, line: number): void {
-    if (this.count[model] === 0) {
-      const { warm } = this.cluster;
-      for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
-        this.byGpu.delete(gpu, model);
-      }
-    }
-    this.renew(model, line);
-  }
-
   private renew(model: number, line: number): void {
     const { durations } = this;
     const own = this.lineCount[model] > 1 ? this.lines[model][line] : null;
     const row = durations.rowOf(model, own === null ? 0 : own.bucket);
     const last = own !== null && this.isMixed(model, line) ? 0 : durations.usable[model] - 1;
-    const waiting = own === null ? this.count[model] : own.queue.length;
+    const waiting = own === null ? this.count[model] : own.count;
     if (own === null && this.classes === 1 && waiting > 0) {
       this.headNs[model] = this.queues[model].deadlineNsAt(0);
       this.longestRow[model] = row + durations.sizeFor(model, waiting);
