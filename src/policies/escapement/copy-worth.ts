@@ -11,8 +11,6 @@ const HORIZON_NS = NS_PER_S / 20;
 const ONE_LANE_HORIZON_NS = NS_PER_S;
 /** Value of a request that would miss its SLO in a cold start, relative to one that would not. */
 const LOST_IF_COLD = 3;
-/** Time before a regular burst from which it counts. */
-const REGULAR_NS = NS_PER_S / 2;
 /** Time after a model's last request for which its weight still counts. */
 const RESTING_NS = 5 * NS_PER_S;
 /** Copies beyond this many spare ones are worth nothing. */
@@ -59,9 +57,8 @@ export class CopyWorth {
     for (let model = 0; model < this.expected.length; model++) {
       const rateRps = this.demand.rateRps(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
-      const regular = this.demand.dueSoon(model, nowNs, REGULAR_NS);
       const weight = this.demand.weight[model] * this.lostIfCold[model];
-      this.expected[model] = weight * Math.max((rateRps * horizonNs) / NS_PER_S, regular);
+      this.expected[model] = (weight * rateRps * horizonNs) / NS_PER_S;
       this.needed[model] =
         waiting.lineCount[model] === 1
           ? (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S

@@ -1,12 +1,11 @@
 import { NS_PER_S } from '../../base/units.js';
-import { Periodicity } from './periodicity.js';
 
 const SLOW_NS = 20 * NS_PER_S;
 const FAST_NS = NS_PER_S;
 /** Approximate number of recent requests in the mean weight. */
 const WEIGHED = 32;
 
-/** Expected demand of each model: by its recent rate, over a long and a short time, and by its regularity. */
+/** Expected demand of each model: by its recent rate, over a long and a short time. */
 export class DemandForecast {
   /** By model: mean weight of its requests. */
   readonly weight: Float64Array;
@@ -16,7 +15,6 @@ export class DemandForecast {
   readonly lastNs: Float64Array;
   /** By model: time it was added. */
   private readonly cameNs: Float64Array;
-  private readonly periodicity: Periodicity;
 
   constructor(models: number) {
     this.weight = new Float64Array(models).fill(1);
@@ -24,7 +22,6 @@ export class DemandForecast {
     this.fast = new Float64Array(models);
     this.lastNs = new Float64Array(models);
     this.cameNs = new Float64Array(models);
-    this.periodicity = new Periodicity(models);
   }
 
   came(model: number, nowNs: number): void {
@@ -36,7 +33,6 @@ export class DemandForecast {
     this.slow[model] = 0;
     this.fast[model] = 0;
     this.lastNs[model] = 0;
-    this.periodicity.forget(model);
   }
 
   arrived(model: number, nowNs: number, weight = 1): void {
@@ -46,7 +42,6 @@ export class DemandForecast {
     this.slow[model] = this.slow[model] * Math.exp(-passed / SLOW_NS) + NS_PER_S / SLOW_NS;
     this.fast[model] = this.fast[model] * Math.exp(-passed / FAST_NS) + NS_PER_S / FAST_NS;
     this.lastNs[model] = nowNs;
-    this.periodicity.arrived(model, nowNs);
   }
 
   /** Expected requests per second. */
@@ -58,10 +53,5 @@ export class DemandForecast {
     const slow = (this.slow[model] * Math.exp(-passed / SLOW_NS)) / seen;
     const fast = this.fast[model] * Math.exp(-passed / FAST_NS);
     return Math.max(slow, fast / 2);
-  }
-
-  /** Requests of a regular burst expected within `withinNs`. */
-  dueSoon(model: number, nowNs: number, withinNs: number): number {
-    return this.periodicity.due(model, nowNs, nowNs + withinNs);
   }
 }

@@ -13,7 +13,6 @@ describe('DemandForecast', () => {
     const demand = new DemandForecast(2);
     arrive(demand, 0, 1000, 10);
     expect(demand.rateRps(1, S)).toBe(0);
-    expect(demand.dueSoon(1, S, S)).toBe(0);
   });
 
   it.each([1, 5, 60])('expects of steady traffic its rate, %d s after the start as later', (seconds) => {
@@ -38,21 +37,5 @@ describe('DemandForecast', () => {
     // 50 / e.
     expect(demand.rateRps(0, 80 * S)).toBeCloseTo(18, 0);
     expect(demand.rateRps(0, 200 * S)).toBeLessThan(0.1);
-  });
-
-  it('foresees bursts that come at regular intervals', () => {
-    const demand = new DemandForecast(1);
-    for (const second of [10, 20, 30, 40]) arrive(demand, second * 1000, second * 1000 + 5, 1);
-    expect(demand.dueSoon(0, 48.9 * S, S)).toBe(0);
-    expect(demand.dueSoon(0, 49.1 * S, S)).toBeCloseTo(5, 6);
-    // One that is a little late may still come.
-    expect(demand.dueSoon(0, 50.9 * S, S)).toBeCloseTo(5, 6);
-    expect(demand.dueSoon(0, 51.1 * S, S)).toBe(0);
-  });
-
-  it('foresees none where the intervals differ', () => {
-    const demand = new DemandForecast(1);
-    for (const second of [10, 20, 33, 40, 55, 58]) arrive(demand, second * 1000, second * 1000 + 5, 1);
-    for (let second = 58; second < 80; second++) expect(demand.dueSoon(0, second * S, S)).toBe(0);
   });
 });
