@@ -9,17 +9,11 @@ import type { Overdue } from './overdue.js';
 import type { Waiting } from './waiting.js';
 
 /** Minimum ratio of a LOAD's value to that of what it evicts. */
-const HYSTERESIS = 1.1;
-/**
- * Minimum ratio for a copy expected to save fewer than `RARE_WORTH` requests, which in practice evicts only spare
- * copies.
- */
-const RARE_HYSTERESIS = 5;
-const RARE_WORTH = 0.1;
+const HYSTERESIS = 2;
 /** Share of its remaining time that a model's queue may take on its copies before another copy is tried. */
 const CROWDED = 0.5;
-/** Interval of full passes without other cause, and after a pass without a LOAD. */
-const PASS_NS = 20 * NS_PER_MS;
+/** Interval of full passes without other cause, and after one without a LOAD if any LOAD evicts something. */
+const PASS_NS = 10 * NS_PER_MS;
 const IDLE_PASS_NS = 200 * NS_PER_MS;
 /** Number of models ranked in addition to the number of GPUs, because a GPU may hold some of them. */
 const MORE_RANKED = 16;
@@ -152,7 +146,7 @@ export class Placement {
     const isUrgent = this.urged && (this.missing.count > 0 || this.crowded.count > 0);
     this.urged = false;
     if (!(isPass || isUrgent) || this.copies === cluster.up.count * cluster.modelCount) return;
-    if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
+    if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) || this.hasRoom() ? PASS_NS : IDLE_PASS_NS);
     else this.loadWanted(nowNs);
     this.crowded.clear();
     this.loadOverdue(nowNs);
@@ -175,6 +169,14 @@ export class Placement {
       sent = true;
     }
     return sent;
+  }
+
+  /** True if some GPU has room for any model that GPUs lack. */
+  private hasRoom(): boolean {
+    const { up, pages } = this.cluster;
+    for (let gpu = up.next(0); gpu >= 0; gpu = up.next(gpu + 1))
+      if (pages[gpu].free >= this.ranking.mostPages) return true;
+    return false;
   }
 
   /** Lets each GPU load the most valuable of the models that lack copies for their waiting requests. */
@@ -220,8 +222,7 @@ export class Placement {
     const needed = cluster.models[model].pages - cluster.pages[gpu].free;
     const worth = this.copyWorth.toLoad(model, nowNs);
     if (needed > 0 && worth === 0) return false;
-    const isRare = worth < RARE_WORTH * this.copyWorth.weightOf(model);
-    const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / (isRare ? RARE_HYSTERESIS : HYSTERESIS);
+    const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / HYSTERESIS;
     const victims =
       needed > 0
         ? this.chooseVictims(
@@ -382,6 +383,8 @@ export class Busyness {
 /** Models by value of their next copy per LOAD time, best first. */
 class LoadRanking {
   length = 0;
+  /** Pages of the largest model that some GPU lacks. */
+  mostPages = 0;
   private most = 0;
   private readonly models: Int32Array;
   private readonly perTime: Float64Array;
@@ -407,8 +410,10 @@ class LoadRanking {
     const most = Math.min(cluster.models.length, cluster.up.count + this.more);
     this.most = most;
     this.length = 0;
+    this.mostPages = 0;
     for (let model = 0; model < cluster.models.length; model++) {
       if (cluster.held.count(model) === cluster.up.count) continue;
+      this.mostPages = Math.max(this.mostPages, cluster.models[model].pages);
       const perTime = this.copyWorth.toLoad(model, nowNs) / cluster.loadNs(model);
       const isBetter = perTime > 0 && (this.length < most || perTime > this.perTime[most - 1]);
       if (isBetter && !cluster.isEverywhere(model)) this.insert(model, perTime);
