@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 
 /** Debian's. */
 export const CHROMIUM = '/usr/bin/chromium';
@@ -46,4 +46,27 @@ export async function openInChromium(site: Readonly<Record<string, string>>): Pr
 /** A browser of its own, without a window. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+}
+
+/** Opens a page in a browser of its own. `close` resolves with errors of the page, and requests to anywhere but `site`. */
+export async function openPage(
+  browser: Browser,
+  site: string,
+  path: string,
+  options: BrowserContextOptions = {},
+) {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  const page = await context.newPage();
+  const wrong: string[] = [];
+  page.on('pageerror', ({ message }) => wrong.push(message));
+  page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+  page.on('request', (request) => {
+    if (!/^(?:blob|data):/.test(request.url()) && !request.url().startsWith(site)) wrong.push(request.url());
+  });
+  await page.goto(`${site}${path}`, { waitUntil: 'networkidle' });
+  const close = async () => {
+    await context.close();
+    return wrong;
+  };
+  return { page, close };
 }

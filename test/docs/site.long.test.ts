@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, HAS_CHROMIUM, launchChromium } from '../browser/chromium.js';
+import { CHROMIUM, HAS_CHROMIUM, launchChromium, openPage } from '../browser/chromium.js';
 import { ROOT } from '../snippets.js';
 import { PAGES } from './pages.js';
 import { type ServedSite, serveSite } from './serve-site.js';
@@ -49,20 +49,8 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
     site?.close();
   });
 
-  /** A page in a browser of its own, and what went wrong in it or was asked for elsewhere. */
-  async function open(path: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    const page = await context.newPage();
-    const wrong: string[] = [];
-    page.on('pageerror', ({ message }) => wrong.push(message));
-    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
-    page.on('request', (request) => {
-      if (!/^(?:blob|data):/.test(request.url()) && !request.url().startsWith(site.url))
-        wrong.push(request.url());
-    });
-    await page.goto(`${site.url}/${path}`, { waitUntil: 'networkidle' });
-    return { page, wrong, close: () => context.close() };
-  }
+  const open = (path: string, options: BrowserContextOptions = {}) =>
+    openPage(browser, site.url, `/${path}`, options);
 
   const idea = (page: Page, name: string) => page.locator(`play-idea[idea="${name}"]`).first();
 
@@ -94,7 +82,7 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
   const percentOf = (text = '') => Number.parseFloat(text);
 
   it('show on the front page what schedule_ahead does, and add at most 225 KB to it', async () => {
-    const { page, wrong, close } = await open('');
+    const { page, close } = await open('');
     const play = idea(page, 'schedule-ahead');
     const before = await figures(play);
     const after = await turnTo(play, '5ms');
@@ -102,12 +90,11 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
     const own = [...site.sentBytes].filter(([path]) => /\/(?:element|worker)[.-]/.test(path));
     expect(own).toHaveLength(2);
     expect(own.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThanOrEqual(225_000);
-    expect(wrong).toEqual([]);
-    await close();
+    expect(await close()).toEqual([]);
   });
 
   it('show the ideas of the concept page', async () => {
-    const { page, wrong, close } = await open('concepts/how-it-works.html');
+    const { page, close } = await open('concepts/how-it-works.html');
     const windows = idea(page, 'windows');
     await windows.scrollIntoViewIfNeeded();
     await windows.getByText('Waiting', { exact: true }).waitFor();
@@ -122,31 +109,28 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
     const [none, some] = [await turnTo(fair, '0'), await turnTo(fair, '0.7')];
     expect(percentOf(some['Worst model'])).toBeGreaterThan(percentOf(none['Worst model']) + 5);
     expect(rateOf(some)).toBeLessThan(rateOf(none));
-    expect(wrong).toEqual([]);
-    await close();
+    expect(await close()).toEqual([]);
   });
 
   it('tell by keys why a request was late', async () => {
-    const { page, wrong, close } = await open('', { viewport: { width: 375, height: 740 } });
+    const { page, close } = await open('', { viewport: { width: 375, height: 740 } });
     const play = idea(page, 'schedule-ahead');
     await figures(play);
     await play.locator('canvas').focus();
     for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
     await play.getByRole('heading', { name: /^Request \d+: (?:late|timeout)$/ }).waitFor();
     await play.screenshot({ path: join(PICTURES, 'story.png') });
-    expect(wrong).toEqual([]);
-    await close();
+    expect(await close()).toEqual([]);
   });
 
   it('leave with their page', async () => {
-    const { page, wrong, close } = await open('concepts/how-it-works.html');
+    const { page, close } = await open('concepts/how-it-works.html');
     await figures(idea(page, 'schedule-ahead'));
     expect(page.workers().length).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'Glossary' }).first().click();
     await page.getByRole('heading', { name: 'Glossary', level: 1 }).waitFor();
     await expect.poll(() => page.workers().length).toBe(0);
-    expect(wrong).toEqual([]);
-    await close();
+    expect(await close()).toEqual([]);
   });
 
   it.each([
@@ -165,7 +149,7 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
       'const { scrollWidth, clientWidth } = document.documentElement; [scrollWidth, clientWidth]',
     )) as [number, number];
     expect(content).toBeLessThanOrEqual(room);
-    await close();
+    expect(await close()).toEqual([]);
   });
 
   it('are their text where scripts are off', async () => {
@@ -174,6 +158,6 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
     expect(await windows.textContent()).toContain('npx escapement play');
     expect(await windows.getByRole('link').count()).toBe(1);
     expect(await heightOf(windows)).toBeLessThan(250);
-    await close();
+    expect(await close()).toEqual([]);
   });
 });

@@ -4,6 +4,7 @@ import {
   LATENCY_BINS,
   latencyBinEndNs,
   latencyBinEndsMs,
+  latencyBinOf,
 } from '../../src/play/latency-bins.js';
 
 it('adds up shares, of which those that are too long for all bins miss', () => {
@@ -24,4 +25,12 @@ it('bins double every four', () => {
       .filter((_, i) => i % 4 === 0),
   ).toEqual([0.1, 0.2, 0.4]);
   expect(latencyBinEndNs(LATENCY_BINS - 1)).toBe(Number.POSITIVE_INFINITY);
+});
+
+it('a bin holds what lies between its ends', () => {
+  for (const ms of [0, 0.1, 0.1001, 1, 3.7, 100, 4000, 1e6]) {
+    const bin = latencyBinOf(ms * 1e6);
+    expect(latencyBinEndNs(bin)).toBeGreaterThanOrEqual(ms * 1e6 * (1 - 1e-12));
+    if (bin > 0) expect(latencyBinEndNs(bin - 1)).toBeLessThan(ms * 1e6);
+  }
 });

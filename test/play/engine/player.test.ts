@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_OK } from '../../../src/core/request.js';
 import { Player } from '../../../src/play/engine/player.js';
-import { latencyBinEndNs, latencyBinOf } from '../../../src/play/latency-bins.js';
 import type { Command, EngineEvent, LaneFrame, LaneSource } from '../../../src/play/protocol.js';
 import { explain } from '../../../src/record/flight/explain.js';
 import { flightEvents } from '../../../src/record/flight/flight-text.js';
@@ -264,15 +263,5 @@ describe('the engine', () => {
     const bench = new Bench();
     await bench.tell({ type: 'bound', source: source() });
     expect(bench.all('bound')[0]!.figures.bestRps).toBeGreaterThan(100);
-  });
-});
-
-describe('latency bins', () => {
-  it('hold what lies between their ends', () => {
-    for (const ms of [0, 0.1, 0.1001, 1, 3.7, 100, 4000, 1e6]) {
-      const bin = latencyBinOf(ms * 1e6);
-      expect(latencyBinEndNs(bin)).toBeGreaterThanOrEqual(ms * 1e6 * (1 - 1e-12));
-      if (bin > 0) expect(latencyBinEndNs(bin - 1)).toBeLessThan(ms * 1e6);
-    }
   });
 });
