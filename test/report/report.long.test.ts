@@ -43,8 +43,8 @@ describe('writeSweepReport', () => {
         '--seeds 1,2,3',
       ],
       ...['policy.scheduleAhead=1ms slo=10ms seed=1', '1 of 18 runs failed and is left out'],
-      ...['--set policy.kind=clockwork --set policy.scheduleAhead=5ms</code>', 'model bert needs 90 pages'],
-      ...['--set cluster.gpus=2', '--set &#39;workload={kind: fixed}&#39;'],
+      '--set policy.kind=clockwork --set cluster.gpus=2 --set policy.scheduleAhead=5ms</code>',
+      ...['model bert needs 90 pages', '--set &#39;workload={kind: fixed}&#39;'],
     ])
       expect(page).toContain(text);
     // It fetches nothing, and no text becomes markup.
@@ -89,11 +89,12 @@ it('does not let the sum of groups hide who is served', async () => {
 
 it('reports a sweep of which nothing finished, and refuses a folder that cannot be made', async () => {
   const failed = ['policy.scheduleAhead=5ms slo=10ms seed=1'];
-  const nothing = sweepFixture({ aheadMs: [5], slosMs: [10], seeds: [1], failed });
-  await writeSweepReport(nothing, dir);
+  const one = { aheadMs: [5], slosMs: [10], seeds: [1] };
+  await writeSweepReport(sweepFixture({ ...one, failed }), dir);
   expect(readFileSync(join(dir, 'report.html'), 'utf8')).toContain('<h1>No run finished</h1>');
   writeFileSync(join(dir, 'file'), '');
-  await expect(writeSweepReport(nothing, join(dir, 'file'))).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
+  const writing = writeSweepReport(sweepFixture(one), join(dir, 'file'));
+  await expect(writing).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
 });
 
 describe('writeRunReport', () => {
