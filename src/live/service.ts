@@ -160,13 +160,11 @@ export interface InferenceRequest {
   readonly arrivalNs?: number | undefined;
   /** The client's `traceparent`; null or absent: none. */
   readonly trace?: string | null;
-  /** One entry for each input of the model, of exactly its size in bytes. Unchanged until the answer. */
-  readonly inputs: readonly Uint8Array[];
   /**
-   * True if the buffers of large inputs (more than 16 KiB) belong to this request alone, so that they may move from a
-   * frontend's thread to the one that schedules. Otherwise they are copied.
+   * One entry for each input of the model, of exactly its size in bytes. Unchanged until the answer. The buffers of large ones (more
+   * than 16 KiB) move to the thread that schedules; only requests that are made at once may share them.
    */
-  readonly mayMove?: boolean;
+  readonly inputs: readonly Uint8Array[];
   /** Full shapes of the inputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
   /** For a step of a pipeline: parts of its inputs that workers have kept, and uses of its outputs, as in its INFER. */

@@ -8,6 +8,11 @@ export function areApart(tensors: readonly { readonly bytes: number }[], count: 
   return count > 1 && tensors.some(({ bytes }) => bytes > LARGE_BYTES);
 }
 
+/** True if nothing else lies in the buffer of a tensor. */
+export function isAlone({ byteLength, buffer }: Uint8Array): boolean {
+  return byteLength === buffer.byteLength;
+}
+
 /** Alignment of copies, so that any element type can be read in place. */
 const ALIGNMENT = 8;
 

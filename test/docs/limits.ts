@@ -17,14 +17,14 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['TLS handshake', 'frontend/limits.ts', 'handshakeTimeoutMs'],
   ['sending the headers of a request', 'frontend/limits.ts', 'headersTimeoutMs'],
   ['sending a whole request', 'frontend/limits.ts', 'requestTimeoutMs'],
-  ['sending a gRPC message, reading its response', 'frontend/grpc/rpc.ts', 'PATIENCE_MS'],
+  ['sending a gRPC message, reading its response', 'frontend/limits.ts', 'MESSAGE_TIMEOUT_MS'],
   ['reading nothing of an answer', 'frontend/limits.ts', 'sendTimeoutMs'],
   ['idle between two requests of a connection', 'frontend/limits.ts', 'idleTimeoutMs'],
   ['decoding or encoding one body', 'frontend/limits.ts', 'CODEC_TIMEOUT_MS'],
   ['bodies waiting to be decoded, per thread', 'frontend/limits.ts', 'MOST_CODEC_QUEUE'],
   ['requests in flight per HTTP connection', 'frontend/limits.ts', 'MOST_PIPELINED'],
-  ['calls in flight per gRPC connection', 'frontend/grpc-frontend.ts', 'MOST_STREAMS'],
-  ['requests in flight per gRPC stream', 'frontend/grpc/infer.ts', 'MOST_UNDER_WAY'],
+  ['calls in flight per gRPC connection', 'frontend/limits.ts', 'MOST_CALLS'],
+  ['requests in flight per gRPC stream', 'frontend/limits.ts', 'MOST_STREAMED'],
   [
     'streams that watch the health, per thread; half of them per address',
     'frontend/limits.ts',
@@ -73,7 +73,7 @@ function shownValue(file: string, name: string): string {
     .reduce((product, factor) => product * factor, 1);
   if (!Number.isFinite(value))
     throw new Error(`${name} of src/live/${file} is ${text}, which is not understood`);
-  if (/ms$/i.test(name)) return `${value / 1000} s`;
+  if (/(?:Ms|_MS)$/.test(name)) return `${value / 1000} s`;
   if (/BYTES|RATE/.test(name)) return value % MIB === 0 ? `${value / MIB} MiB` : `${value / KIB} KiB`;
   return value.toLocaleString('en-US');
 }

@@ -83,8 +83,6 @@ export class Call {
         arrivalNs,
         sloNs: this.sloNs,
         inputs: count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)),
-        // The requests of a batch share the buffer of its body.
-        mayMove: count === 1,
         shapes,
         length,
         trace,

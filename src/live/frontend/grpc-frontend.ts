@@ -22,15 +22,13 @@ import { type Frontend, type FrontendOptions, settle, UNHEARD } from './frontend
 import { GrpcInfer } from './grpc/infer.js';
 import { catalogMethods, describedProtocols, Health, inferenceService, small } from './grpc/protocol.js';
 import { Connections, RPC, Rpc, rpcOf, statusOf, unary } from './grpc/rpc.js';
-import { GRACE_MS, mostAnswerBytes } from './limits.js';
+import { GRACE_MS, MOST_CALLS, mostAnswerBytes } from './limits.js';
 import { checkToken, Site } from './site.js';
 
 /** Methods that need no token. */
 const OPEN_METHODS =
   /^\/(?:grpc\.health\.v1\.Health\/|inference\.GRPCInferenceService\/Server(?:Live|Ready)$)/;
 const INFER_METHODS = /\/Model(?:Stream)?Infer$/;
-/** Calls of one connection at a time. */
-const MOST_STREAMS = 128;
 /** Interval at which slow clients, incomplete messages and the server's health are checked. */
 const LOOK_MS = 100;
 
@@ -75,7 +73,7 @@ class GrpcFrontend {
       'grpc.enable_channelz': 0,
       'grpc.max_receive_message_length': settings.maxBodyBytes,
       'grpc.max_send_message_length': mostAnswerBytes(settings),
-      'grpc.max_concurrent_streams': MOST_STREAMS,
+      'grpc.max_concurrent_streams': MOST_CALLS,
       'grpc.keepalive_time_ms': 60_000,
       'grpc.keepalive_timeout_ms': 20_000,
     });

@@ -5,16 +5,13 @@ import { compiledNextTo } from '../../base/compiled.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { MIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
+import { isAlone, LARGE_BYTES } from '../transfer.js';
 import { passOnWarnings } from '../warnings.js';
 import { ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Answer, AnswerOutput } from './call.js';
 import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
 import { bytesOfJson, jsonOfBytes, ownBuffers, parseObject } from './json.js';
 import { CODEC_IDLE_MS, CODEC_TIMEOUT_MS, type Limits, MOST_CODEC_QUEUE } from './limits.js';
-
-export function tooLarge(limitBytes: number): ApiError {
-  return new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes`);
-}
 
 /**
  * Decompresses all of a body, with each member of gzip. Throws an `ApiError` for more than `limitBytes`, and for what follows its
@@ -61,7 +58,8 @@ function deflate(compression: Compression, text: string): Uint8Array<ArrayBuffer
 
 /** The body of an infer request, and what it must fit. Plain data. */
 export interface DecodeTask {
-  readonly body: Uint8Array;
+  /** The body, as it came. */
+  readonly pieces: readonly Uint8Array[];
   readonly compression: Compression | null;
   /** `inference-header-content-length`: the bytes of JSON at its beginning. Absent: all of it. */
   readonly jsonHeader: string | undefined;
@@ -70,7 +68,10 @@ export interface DecodeTask {
 }
 
 /** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws an `ApiError`. */
-export function decodeBody({ body: sent, compression, jsonHeader, model, limits }: DecodeTask): Inference {
+export function decodeBody({ pieces, compression, jsonHeader, model, limits }: DecodeTask): Inference {
+  const isWhole = pieces.length === 1 && pieces[0].length <= LARGE_BYTES;
+  // What is large gets a buffer of its own, so that it can move between threads.
+  const sent = isWhole ? pieces[0] : Buffer.concat(pieces);
   const body = compression === null ? sent : inflate(compression, sent, limits.maxBodyBytes);
   const jsonBytes = jsonLength(jsonHeader, body.length);
   if (jsonBytes > limits.maxJsonBytes)
@@ -154,17 +155,18 @@ export class Codec {
   constructor(private readonly maxJsonBytes: number) {}
 
   /** Rejects with an `ApiError`. The body moves to the other thread. */
-  decode({ limits, model, ...task }: DecodeTask): Promise<Inference> {
+  decode({ limits, model, pieces, ...task }: DecodeTask): Promise<Inference> {
     const { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes } = limits;
     const plain = { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes };
+    const body = pieces.every(isAlone) ? pieces : [Buffer.concat(pieces)];
     // Labels may be many, and reading needs none.
-    return this.run('decode', { ...task, limits: plain, model: { ...model, labels: null } }, [task.body]);
+    const whole = { ...task, pieces: body, limits: plain, model: { ...model, labels: null } };
+    return this.run('decode', whole, body);
   }
 
   /** Rejects with an `ApiError`. Tensors that are part of a larger buffer are copied: others may be in it. */
   encode({ answer, compression }: EncodeTask): Promise<Uint8Array> {
-    const own = (tensor: Uint8Array) =>
-      tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
+    const own = (tensor: Uint8Array) => (isAlone(tensor) ? tensor : new Uint8Array(tensor));
     const outputs = answer.outputs.map((output) => ({
       ...output,
       parts: output.binary ? [] : output.parts.map(own),

@@ -5,7 +5,7 @@ import { LARGE_BYTES } from '../transfer.js';
 import { API_ERRORS, ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
-import { Codec, type Compression, tooLarge } from './http-body.js';
+import { Codec, type Compression } from './http-body.js';
 import {
   type Account,
   type Held,
@@ -14,14 +14,13 @@ import {
   MOST_LINGER_MS,
   MOST_PIPELINED,
   MOST_TINY_CHUNKS,
+  SMALL_REST_BYTES,
 } from './limits.js';
 import { Origins, Site, traceOf } from './site.js';
 
 const JSON_TYPE = 'application/json';
 /** Methods that a path accepts, by the method it was declared with. */
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
-/** A rest of a body that is read and dropped, so that the connection can go on. */
-const SMALL_REST_BYTES = 64 * 1024;
 /** Errors that are likely to be gone a second later. */
 const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set([
   ...(['overBudget', 'tooBusy', 'standby', 'notReady'] as const),
@@ -52,7 +51,9 @@ export const MOST_IDLE_LOOKS = 10;
 /** A connection, with what is under way on it. */
 export class HttpConnection {
   private readonly exchanges = new Set<HttpExchange>();
-  /** Bytes that are no request came: said when all before was answered. */
+  /** Bytes that are no request came: it ends when all before was answered. */
+  private isLost = false;
+  /** Error that answers these bytes then; null: the answer to the last request says it. */
   private problem: ApiError | null = null;
   private idleLooks = 0;
   /** That had come at the last look. */
@@ -106,23 +107,27 @@ export class HttpConnection {
     exchange.response.on('close', () => {
       exchange.end();
       this.exchanges.delete(exchange);
-      if (this.problem !== null && this.exchanges.size === 0) hangUp(this.socket, this.problem);
+      this.endIfLost();
     });
     return true;
   }
 
   /** Sends an error after the answers that are due, and hangs up: further input is no request. */
   end(problem: ApiError): void {
-    if (this.problem !== null) return;
+    if (this.isLost) return;
+    this.isLost = true;
     // It may be the body of the last request, which is answered in its place.
     const last = [...this.exchanges].find(({ request }) => !request.complete);
-    if (last !== undefined) {
+    if (last === undefined) this.problem = problem;
+    else {
       last.isLast = true;
       last.refuse(problem, false);
-      return;
     }
-    this.problem = problem;
-    if (this.exchanges.size === 0) hangUp(this.socket, problem);
+    this.endIfLost();
+  }
+
+  private endIfLost(): void {
+    if (this.isLost && this.exchanges.size === 0) hangUp(this.socket, this.problem);
   }
 }
 
@@ -157,7 +162,9 @@ export class HttpExchange {
 
   /** Without what follows `?`; also of an absolute address, which clients send to what they take for a proxy. */
   get path(): string {
-    const [path] = (this.request.url as string).split('?', 1);
+    const url = this.request.url as string;
+    const end = url.indexOf('?');
+    const path = end < 0 ? url : url.slice(0, end);
     return path.startsWith('/') ? path : path.replace(/^[^/]+:\/\/[^/]*/, '') || '/';
   }
 
@@ -194,11 +201,12 @@ export class HttpExchange {
     }
   }
 
-  /** Attempts `use` with the whole body, unless the client goes. Throws an `ApiError`. */
-  body(limitBytes: number, use: (body: Buffer) => unknown): void {
+  /** Attempts `use` with the pieces of the whole body, unless the client goes. `advice`: for a body beyond the limit. Throws an `ApiError`. */
+  body(limitBytes: number, advice: string, use: (pieces: readonly Buffer[]) => unknown): void {
     const { request, announcedBytes } = this;
+    const tooLarge = () => new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes${advice}`);
     // What is announced as too large is turned away before any of it was read.
-    if (announcedBytes > limitBytes) throw tooLarge(limitBytes);
+    if (announcedBytes > limitBytes) throw tooLarge();
     if (this.asksFirst) this.response.writeContinue();
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -206,7 +214,7 @@ export class HttpExchange {
       bytes += piece.length;
       pieces.push(piece);
       try {
-        if (bytes > limitBytes) throw tooLarge(limitBytes);
+        if (bytes > limitBytes) throw tooLarge();
         if (pieces.length > MOST_TINY_CHUNKS && bytes < pieces.length * LEAST_CHUNK_BYTES)
           throw new ApiError(
             'invalid',
@@ -219,11 +227,7 @@ export class HttpExchange {
         this.refuse(asApiError(error));
       }
     };
-    const finish = () => {
-      // What is large gets a buffer of its own, so that it can move between threads.
-      const isWhole = pieces.length === 1 && bytes <= LARGE_BYTES;
-      this.attempt(() => use(isWhole ? pieces[0] : Buffer.concat(pieces, bytes)));
-    };
+    const finish = () => this.attempt(() => use(pieces));
     request.on('data', receive).on('end', finish);
   }
 
@@ -345,8 +349,8 @@ function bytesOf(json: string | Uint8Array): Uint8Array {
 const LINGER_MS = 1000;
 
 /** Says why a connection ends, as the answer to whatever came, and ends it. */
-export function hangUp(socket: Socket, problem: ApiError): void {
-  if (socket.writable) socket.end(lastAnswer(problem));
+export function hangUp(socket: Socket, problem: ApiError | null): void {
+  if (socket.writable) socket.end(problem === null ? '' : lastAnswer(problem));
   // A connection that is closed with bytes unread is reset, and its client may not see what was written.
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));

@@ -32,6 +32,8 @@ import { booleanParameter, type Inference } from './inference.js';
 import { optionalObject, parseObject } from './json.js';
 import {
   GRACE_MS,
+  INLINE_BODY_BYTES,
+  INLINE_JSON_BYTES,
   MOST_CONTROL_BYTES,
   MOST_HEADER_BYTES,
   MOST_TURNED_AWAY,
@@ -279,7 +281,10 @@ async function unload(exchange: HttpExchange, name: string): Promise<void> {
 /** The one member that a small body may have. `example`: the largest body that means something, for clients that send another. */
 async function member(exchange: HttpExchange, name: string, example: string): Promise<unknown> {
   const compression = contentEncoding(exchange.header);
-  const sent = await new Promise<Buffer>((resolve) => exchange.body(MOST_CONTROL_BYTES, resolve));
+  const pieces = await new Promise<readonly Buffer[]>((resolve) =>
+    exchange.body(MOST_CONTROL_BYTES, '', resolve),
+  );
+  const sent = Buffer.concat(pieces);
   const body = compression === null ? sent : inflate(compression, sent, MOST_CONTROL_BYTES);
   if (body.length === 0) return undefined;
   try {
@@ -308,8 +313,6 @@ function decoded(part: string): string {
   }
 }
 
-/** Larger JSON is parsed or written in a codec thread, and so is all that is compressed. */
-const INLINE_BYTES = 64 * KIB;
 /** Outputs of more than this are compressed as JSON, where the client accepts that. */
 const COMPRESSED_BYTES = 4 * KIB;
 
@@ -319,12 +322,16 @@ function infer(exchange: HttpExchange, name: string, version: string): void {
   const { catalog, settings } = site;
   exchange.label = catalog.find(name, version).label;
   const compression = contentEncoding(header);
-  exchange.body(settings.maxBodyBytes, (body) => {
+  const jsonHeader = header['inference-header-content-length'] as string | undefined;
+  const { maxBodyBytes } = settings;
+  const isJson = compression === null && jsonHeader === undefined;
+  const limitBytes = isJson ? Math.min(settings.maxJsonBytes, maxBodyBytes) : maxBodyBytes;
+  const advice = limitBytes < maxBodyBytes ? ': send large tensors as binary data' : '';
+  exchange.body(limitBytes, advice, (pieces) => {
     // The model may have changed meanwhile.
     const entry = catalog.find(name, version);
     const model = catalog.ready(entry);
-    const jsonHeader = header['inference-header-content-length'] as string | undefined;
-    const task = { body, compression, jsonHeader, model, limits: settings };
+    const task = { pieces, compression, jsonHeader, model, limits: settings };
     const submit = (asked: Inference) => ask(exchange, entry.index, model, asked);
     return isSmall(task) ? submit(decodeBody(task)) : site.codec.decode(task).then(submit);
   });
@@ -344,10 +351,11 @@ function ask(exchange: HttpExchange, index: number, model: ServedModel, asked: I
   exchange.call = call;
 }
 
-/** True if decoding holds up no other requests; JSON that is too large is not parsed. */
-function isSmall({ body, compression, jsonHeader, limits }: DecodeTask): boolean {
-  const jsonBytes = jsonHeader === undefined ? body.length : Number(jsonHeader);
-  return compression === null && (jsonBytes <= INLINE_BYTES || jsonBytes > limits.maxJsonBytes);
+/** True if decoding holds up no other requests. */
+function isSmall({ pieces, compression, jsonHeader }: DecodeTask): boolean {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  const jsonBytes = jsonHeader === undefined ? bytes : Number(jsonHeader);
+  return compression === null && jsonBytes <= INLINE_JSON_BYTES && bytes <= INLINE_BODY_BYTES;
 }
 
 /** Sends the answer to a call, or a promise of that. Throws an `ApiError`, or rejects with it. */
@@ -364,7 +372,7 @@ function sendAnswer(exchange: HttpExchange, call: Call, model: ServedModel, held
   const isLong = jsonBytes > COMPRESSED_BYTES && tensors.length === 0;
   const compression = isLong ? acceptedEncoding(exchange.header) : null;
   const finish = (json: string | Uint8Array) => exchange.sendInference(json, tensors, compression);
-  const isInline = jsonBytes <= INLINE_BYTES && compression === null;
+  const isInline = jsonBytes <= INLINE_JSON_BYTES && compression === null;
   if (isInline) return finish(answerJson(answer));
   return exchange.site.codec.encode({ answer, compression }).then(finish);
 }

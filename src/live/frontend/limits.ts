@@ -69,13 +69,26 @@ export const MOST_CONTROL_BYTES = 64 * KIB;
 export const MOST_TENSORS = 4096;
 /** Requests of one HTTP connection under way, which is closed when it sends more. */
 export const MOST_PIPELINED = 16;
+/** Calls of one gRPC connection at a time. */
+export const MOST_CALLS = 128;
+/** Requests of one gRPC stream under way; the client's next ones wait. */
+export const MOST_STREAMED = 16;
+/** Time to send a gRPC message, and to read a response: DEADLINE_EXCEEDED, or its connection is closed. */
+export const MESSAGE_TIMEOUT_MS = 30_000;
+/** Bytes of a gRPC response that a client must read per millisecond beyond that. */
+export const LEAST_BYTES_PER_MS = (256 * KIB) / 1000;
 /** Streams that watch the server's health, for each thread of the frontend: RESOURCE_EXHAUSTED. Half may be of one address. */
 export const MOST_WATCHES = 1024;
 /** Chunks of a body: with more, they must have 32 bytes on average, or get 400. */
 export const MOST_TINY_CHUNKS = 1024;
 export const LEAST_CHUNK_BYTES = 32;
-/** Time for which the rest of a refused body is read and dropped, so that its client sees the answer. */
+/** A rest of a refused body that is read and dropped, so that the connection can go on. */
+export const SMALL_REST_BYTES = 64 * KIB;
+/** Time for which the rest of a larger one is read and dropped, so that its client sees the answer. */
 export const MOST_LINGER_MS = 5000;
+/** JSON, and bodies in all, that are read or written at once; larger ones in a codec thread, and so is all that is compressed. */
+export const INLINE_JSON_BYTES = 64 * KIB;
+export const INLINE_BODY_BYTES = MIB;
 /** Time after which an idle codec thread ends and gives its memory back. */
 export const CODEC_IDLE_MS = 5000;
 /** Time for decoding or encoding one body: 413. */
@@ -263,6 +276,11 @@ export function newBudgetCounters(threads: number): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer((threads * ROW + 1) * Int32Array.BYTES_PER_ELEMENT);
   new Int32Array(buffer)[threads * ROW] = randomInt(2 ** 31);
   return buffer;
+}
+
+/** Memory that a thread holds for requests and answers. */
+export function heldBytes({ counters, slot }: BudgetSlot): number {
+  return KIB * Atomics.load(new Int32Array(counters), slot * ROW + KIB_HELD);
 }
 
 /** Forgets what a thread held. Only once the thread is gone. */

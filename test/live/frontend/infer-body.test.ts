@@ -169,8 +169,9 @@ function compare(task: InferTask): unknown {
   return read;
 }
 
-function decoded({ jsonBytes, ...task }: InferTask) {
-  return decodeBody({ ...task, compression: null, jsonHeader: String(jsonBytes) });
+function decoded({ body, jsonBytes, ...task }: InferTask) {
+  const pieces = [body.subarray(0, 5), body.subarray(5)];
+  return decodeBody({ ...task, pieces, compression: null, jsonHeader: String(jsonBytes) });
 }
 
 function fast(task: InferTask): unknown {

@@ -270,5 +270,5 @@ it.each([
 
 function decode(sent: string | Buffer, name: string, jsonHeader?: string) {
   const model = MODELS.find(({ spec }) => spec.name === name) as (typeof MODELS)[0];
-  return decodeBody({ body: Buffer.from(sent), compression: null, jsonHeader, model, limits: LIMITS });
+  return decodeBody({ pieces: [Buffer.from(sent)], compression: null, jsonHeader, model, limits: LIMITS });
 }

@@ -4,7 +4,8 @@ import { DATATYPES, type Datatype, type TensorSignature } from '../../../src/liv
 type Json = Readonly<Record<string, unknown>>;
 
 /** A body, whose JSON is so long; 0: it has none. */
-export interface InferTask extends Omit<DecodeTask, 'compression' | 'jsonHeader'> {
+export interface InferTask extends Pick<DecodeTask, 'model' | 'limits'> {
+  readonly body: Uint8Array;
   readonly jsonBytes: number;
 }
 

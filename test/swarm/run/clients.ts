@@ -139,7 +139,7 @@ export class Clients {
     }
     this.open.set(request, { process, cutOff: () => done(false) });
     const asked: InferenceRequest = {
-      ...{ model: entry.index, user: 0, ...sender, sloNs, ...tensorsOf(entry.model, request), mayMove: true },
+      ...{ model: entry.index, user: 0, ...sender, sloNs, ...tensorsOf(entry.model, request) },
       done: (answer) => {
         this.answered(request, answer, rowBytes(this.scenario.cluster, model));
         done(answer.outcome === 0);

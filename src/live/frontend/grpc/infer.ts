@@ -5,13 +5,10 @@ import { ApiError, asApiError, cancelled, shown } from '../api-error.js';
 import { answerOf, Call } from '../call.js';
 import { readInference, type TensorReader } from '../inference.js';
 import { bytesOfElements, type Json } from '../json.js';
-import { MOST_CONTROL_BYTES, MOST_TENSORS } from '../limits.js';
+import { MOST_CONTROL_BYTES, MOST_STREAMED, MOST_TENSORS } from '../limits.js';
 import type { Site } from '../site.js';
 import { PROTOCOL_FILE } from './protocol.js';
 import type { Rpc } from './rpc.js';
-
-/** Requests of one stream that are under way at a time; the client's next ones wait. */
-const MOST_UNDER_WAY = 16;
 
 /** Outcome of a request. */
 interface Answered {
@@ -46,7 +43,7 @@ export class GrpcInfer {
     };
     call.on('data', (bytes: Uint8Array) => {
       rpc.underWay++;
-      if (rpc.underWay === MOST_UNDER_WAY) call.pause();
+      if (rpc.underWay === MOST_STREAMED) call.pause();
       last = answer(bytes, last);
     });
     call.on('end', () => {

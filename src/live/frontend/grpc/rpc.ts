@@ -12,13 +12,16 @@ import { peerOf } from '../../wire/guarded-port.js';
 import { grpcListener, onAccepted } from '../../wire/listener.js';
 import { API_ERRORS, ApiError, asApiError } from '../api-error.js';
 import type { Call } from '../call.js';
-import { type Account, type Held, MOST_CONTROL_BYTES, MOST_HEADER_BYTES } from '../limits.js';
+import {
+  type Account,
+  type Held,
+  LEAST_BYTES_PER_MS,
+  MESSAGE_TIMEOUT_MS,
+  MOST_CONTROL_BYTES,
+  MOST_HEADER_BYTES,
+} from '../limits.js';
 import { type Site, traceOf } from '../site.js';
 
-/** Time to send a message, and to read a response. */
-const PATIENCE_MS = 30_000;
-/** Bytes of a response that a client must read per millisecond beyond that. */
-const LEAST_BYTES_PER_MS = (256 * KIB) / 1000;
 const LONGEST_MESSAGE = 4096;
 
 /** Key of the metadata under which a handler finds its call. */
@@ -64,7 +67,7 @@ export class Rpc {
     private readonly kind: RpcKind,
   ) {
     this.untilNs = arrivalNs + msUntil(Number(call.getDeadline())) * NS_PER_MS;
-    if (!kind.requestStream) this.dueMs = performance.now() + PATIENCE_MS;
+    if (!kind.requestStream) this.dueMs = performance.now() + MESSAGE_TIMEOUT_MS;
     this.held = connection.account.hold();
     connection.begin(kind.isPublic);
   }
@@ -103,7 +106,7 @@ export class Rpc {
   /** A response of so many bytes goes out, for which memory is held. */
   responds(bytes: number): void {
     this.unread++;
-    this.dueMs = performance.now() + PATIENCE_MS + bytes / LEAST_BYTES_PER_MS;
+    this.dueMs = performance.now() + MESSAGE_TIMEOUT_MS + bytes / LEAST_BYTES_PER_MS;
   }
 
   /** The client has read a response. */
@@ -123,7 +126,7 @@ export class Rpc {
   refuse(apiError: ApiError): void {
     if (this.isOver || this.isRefused) return;
     this.isRefused = true;
-    this.dueMs = Math.min(this.dueMs, performance.now() + PATIENCE_MS);
+    this.dueMs = Math.min(this.dueMs, performance.now() + MESSAGE_TIMEOUT_MS);
     for (const call of this.calls) call.cancel();
     this.call.sendStatus(statusOf(apiError));
   }
@@ -152,7 +155,7 @@ export class Rpc {
       this.connection.close();
       return 'its response is read too slowly';
     }
-    const why = `the message has not come within ${PATIENCE_MS / 1000} s`;
+    const why = `the message has not come within ${MESSAGE_TIMEOUT_MS / 1000} s`;
     this.refuse(new ApiError('tooSlow', why));
     return why;
   }

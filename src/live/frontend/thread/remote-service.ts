@@ -12,7 +12,7 @@ import {
   type ServiceState,
   type WatchedService,
 } from '../../service.js';
-import { freeLarge, LARGE_BYTES } from '../../transfer.js';
+import { freeLarge, isAlone, LARGE_BYTES } from '../../transfer.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { ThreadHandle, ThreadPort } from '../../world/threads.js';
 import type { FrontendOptions } from '../frontend.js';
@@ -49,6 +49,9 @@ type PackedRequest = readonly [
   shapes: InferenceRequest['shapes'],
   trace: string | null,
 ];
+
+/** Index of the inputs in it. */
+const INPUTS = 8;
 
 /** An answer, with the id of its request. */
 type PackedAnswer = readonly [
@@ -176,8 +179,8 @@ export class RemoteService implements InferenceService, RequestKeeper {
     const slot = this.freeSlots.pop() ?? this.requests.length;
     this.requests[slot] = request;
     const { model, user, requestClass = 0, tenant = 0, length = 0, arrivalNs = this.nowNs() } = request;
-    const { sloNs, shapes, trace = null, mayMove = false } = request;
-    const inputs = request.inputs.map((input) => this.outbox.pack(input, mayMove));
+    const { sloNs, shapes, trace = null } = request;
+    const inputs = request.inputs.map((input) => this.outbox.pack(input));
     // Literals here and below: a spread takes microseconds.
     this.outbox.items.push([
       slot,
@@ -290,6 +293,8 @@ export class ThreadRequests {
   private readonly outbox = new Outbox<PackedAnswer>();
   private isDue = false;
   private spent: Uint8Array[] = [];
+  /** Inputs that lie in a buffer and are still needed. */
+  private readonly uses = new Map<ArrayBufferLike, number>();
   private readonly flush = () => this.send();
   /** By id; null: it has its answer. */
   private readonly waiting: (InferenceRequest | null)[] = [];
@@ -301,7 +306,7 @@ export class ThreadRequests {
     others: (message: ToHost) => void,
   ) {
     thread.on('message', (message: ToService | ToHost) => {
-      if (message.kind === 'requests') for (const request of message.items) this.offer(request);
+      if (message.kind === 'requests') this.take(message.items);
       else if (message.kind === 'cancel') this.cancel(message.id);
       else if (message.kind === 'call') void this.call(message);
       else if (message.kind === 'notified') this.unconfirmed.shift()?.();
@@ -332,6 +337,14 @@ export class ThreadRequests {
     }
   }
 
+  /** Requests of a batch share buffers, and one may have its answer before the next is offered. */
+  private take(requests: readonly PackedRequest[]): void {
+    for (const packed of requests)
+      for (const input of packed[INPUTS])
+        if (typeof input !== 'string') this.uses.set(input.buffer, (this.uses.get(input.buffer) ?? 0) + 1);
+    for (const request of requests) this.offer(request);
+  }
+
   private offer(packed: PackedRequest): void {
     const [id, model, user, requestClass, tenant, length, arrivalNs, sloNs, inputs, shapes, trace] = packed;
     const request: InferenceRequest = {
@@ -354,8 +367,10 @@ export class ThreadRequests {
   /** `inputs`: what the request came with, which is not needed any more. */
   private answer(id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]): void {
     this.waiting[id] = null;
-    const isWhole = ({ byteLength, buffer }: Uint8Array) => byteLength === buffer.byteLength;
-    const outputs = answer.outputs.map((output) => this.outbox.pack(output, isWhole(output)));
+    // Answers to other clients may have a part of a large buffer.
+    const outputs = answer.outputs.map((output) =>
+      this.outbox.pack(output.length <= LARGE_BYTES || isAlone(output) ? output : new Uint8Array(output)),
+    );
     const { outcome, predictedNs, passedNs = 0, batchSize, error, shapes } = answer;
     const { isOfInputs, isOverLimit, waitedFor } = answer;
     this.outbox.items.push([
@@ -371,11 +386,22 @@ export class ThreadRequests {
       isOverLimit,
       waitedFor,
     ]);
-    for (const input of inputs) if (input.length > LARGE_BYTES) this.spent.push(input);
+    for (const input of inputs) this.release(input);
     if (this.isDue) return;
     this.isDue = true;
     // After all answers of this step, without a turn of the event loop in between.
     queueMicrotask(this.flush);
+  }
+
+  /** An input is not needed any more. Its buffer is freed with the last of those that share it. */
+  private release(input: Uint8Array): void {
+    if (input.length <= LARGE_BYTES) return;
+    const uses = (this.uses.get(input.buffer) as number) - 1;
+    if (uses > 0) this.uses.set(input.buffer, uses);
+    else {
+      this.uses.delete(input.buffer);
+      this.spent.push(input);
+    }
   }
 
   /** It may have been answered while the word of it was on its way. */
@@ -410,13 +436,12 @@ class Outbox<Item> {
   items: Item[] = [];
   private readonly buffers = new Set<ArrayBuffer>();
 
-  /** `mayMove`: the buffer of a large tensor moves with the message, so no other message may have a part of it. */
-  pack(tensor: Uint8Array, mayMove: boolean): PackedTensor {
+  /** The buffer of a large tensor moves with the message, so no other message may have a part of it. */
+  pack(tensor: Uint8Array): PackedTensor {
     const { buffer, byteOffset, length } = tensor;
     if (length <= LARGE_BYTES) return Buffer.from(buffer, byteOffset, length).toString('latin1');
-    const own = mayMove ? (tensor as Uint8Array<ArrayBuffer>) : new Uint8Array(tensor);
-    this.buffers.add(own.buffer);
-    return own;
+    this.buffers.add(buffer as ArrayBuffer);
+    return tensor as Uint8Array<ArrayBuffer>;
   }
 
   /** Returns what to send, and the buffers that move with it. It is empty again. */

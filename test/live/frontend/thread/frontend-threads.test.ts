@@ -37,6 +37,17 @@ async function serve(options: Partial<FrontendOptions> = {}, transport: 'http' |
   return { service, frontend, died, cutOff, turnedAway, http: new HttpClient(frontend.port) };
 }
 
+/** A batch for the large model, as binary data. */
+function largeBatch(count: number) {
+  const values = Buffer.from(Float32Array.from({ length: count * 10_000 }, (_, i) => i).buffer);
+  const parameters = { binary_data_size: values.length };
+  const inputs = [{ name: 'x', datatype: 'FP32', shape: [count, 10_000], parameters }];
+  const json = JSON.stringify({ inputs, parameters: { binary_data_output: true } });
+  const headers = { 'inference-header-content-length': String(json.length) };
+  const body = Buffer.concat([Buffer.from(json), values]);
+  return { values, ask: (http: HttpClient) => http.post('/v2/models/large/infer', body, headers) };
+}
+
 describe('a frontend in a thread of its own', () => {
   it('passes small requests and their answers', async () => {
     const { http, service } = await serve();
@@ -61,23 +72,26 @@ describe('a frontend in a thread of its own', () => {
 
   it.each([1, 3])('hands over large tensors of a batch of %i', async (count) => {
     const { http } = await serve();
-    const values = Float32Array.from({ length: count * 10_000 }, (_, i) => i);
-    const json = JSON.stringify({
-      inputs: [
-        {
-          name: 'x',
-          datatype: 'FP32',
-          shape: [count, 10_000],
-          parameters: { binary_data_size: values.byteLength },
-        },
-      ],
-      parameters: { binary_data_output: true },
-    });
-    const body = Buffer.concat([Buffer.from(json), Buffer.from(values.buffer)]);
-    const headers = { 'inference-header-content-length': String(json.length) };
-    const answer = await http.post('/v2/models/large/infer', body, headers);
+    const { values, ask } = largeBatch(count);
+    const answer = await ask(http);
     const head = Number(answer.headers.get('inference-header-content-length'));
-    expect(answer.bytes.subarray(head)).toEqual(Buffer.from(values.buffer));
+    expect(answer.bytes.subarray(head)).toEqual(values);
+  });
+
+  it('keeps the buffer of a batch until the last of its requests has its answer', async () => {
+    const { http, service } = await serve();
+    service.infer = (request) => {
+      if (service.requests.push(request) < 3) request.done(failure(OUTCOME_ERROR));
+    };
+    const { values, ask } = largeBatch(3);
+    const answered = ask(http);
+    await expect.poll(() => service.requests.length).toBe(3);
+    // Time to free it.
+    await new Promise(setImmediate);
+    const [, , last] = service.requests;
+    expect(Buffer.from(last.inputs[0])).toEqual(values.subarray(80_000));
+    last.done(echo(last));
+    expect((await answered).status).toBe(500);
   });
 
   it('passes shapes that requests choose', async () => {

@@ -167,7 +167,8 @@ async function idle(target: Target, tally: Tally, untilMs: number): Promise<void
 
 /** A byte a second, of heads without an end and of bodies of 60 MB. */
 async function slowSenders({ http, size }: Target, tally: Tally, untilMs: number): Promise<void> {
-  const beginnings = [head('POST', PATH).slice(0, -4), head('POST', PATH, { 'content-length': 60 * MB })];
+  const large = { 'inference-header-content-length': 100, 'content-length': 60 * MB };
+  const beginnings = [head('POST', PATH).slice(0, -4), head('POST', PATH, large)];
   const opened = beginnings.map((bytes) => openMany(http, tally, 500 * size, bytes));
   const sockets = (await Promise.all(opened)).flat();
   for (const socket of sockets) countStatuses(socket, tally);
