@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
 import { NS_PER_S } from '../../../base/units.js';
@@ -63,6 +64,8 @@ export async function openFrontendThreads(
 ): Promise<FrontendThreads> {
   const { threads, frontend } = options;
   checkThreads(threads);
+  // They collect garbage after floods.
+  setFlagsFromString('--expose-gc');
   const hosts = Array.from({ length: threads }, (_, i) => new FrontendHost(service, options, i));
   const close = async (graceful: boolean) => {
     await Promise.all(hosts.map((host) => host.close(graceful)));
