@@ -11,6 +11,12 @@ import { LARGE, OUTPUT_ELEMENTS, type Setting, SMALL, type Target } from './targ
 /** Seen from the bundle in out/bench. */
 const PROXY = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 
+/** The allocator of the container image, where it is installed. */
+const IMAGE_ENV = {
+  LD_PRELOAD: 'libjemalloc.so.2',
+  MALLOC_CONF: 'background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0',
+};
+
 /** A server of real processes on free ports, with a simulated device. */
 export class AttackedServer {
   /** Peak of all processes together, bytes. */
@@ -42,7 +48,8 @@ export class AttackedServer {
     };
     const said = { text: '' };
     const run = (args: readonly string[]) => spawnServer(main, nice, args, said);
-    const secret = secrets(folder, target);
+    // The proxy ends TLS.
+    const secret = secrets(folder, { token, tls: target.tls && !proxy });
     const device = ['--device', `simulated:${profiles(folder)}`];
     const ports = ['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', `${metrics}`];
     const processes: ChildProcess[] = [];
@@ -54,7 +61,7 @@ export class AttackedServer {
         run(['controller', '--worker', `127.0.0.1:${port}`, ...workerToken, ...ports, ...secret]),
       );
     } else processes.push(run(['serve', ...device, ...ports, ...secret]));
-    const front = proxy ? await startProxy(folder, target, processes) : target;
+    const front = proxy ? await startProxy(folder, target, nice, processes) : target;
     const server = new AttackedServer(front, processes, folder, said);
     await server.untilReady();
     return server;
@@ -90,18 +97,32 @@ export class AttackedServer {
   }
 }
 
-/** Puts HAProxy with the configuration for the open internet in front of a server, on ports of its own and without TLS. */
-async function startProxy(folder: string, target: Target, processes: ChildProcess[]): Promise<Target> {
+/** Puts HAProxy with the configuration for the open internet in front of a server, on ports of its own. */
+async function startProxy(
+  folder: string,
+  target: Target,
+  nice: number,
+  processes: ChildProcess[],
+): Promise<Target> {
   const [http, grpc] = await freePorts(2);
-  const config = readFileSync(PROXY, 'utf8')
-    .replace('bind :8443 ssl crt server.pem alpn http/1.1', `bind 127.0.0.1:${http}`)
-    .replace('bind :8444 ssl crt server.pem alpn h2', `bind 127.0.0.1:${grpc} proto h2`)
+  let config = readFileSync(PROXY, 'utf8')
+    .replace('bind :8443', `bind 127.0.0.1:${http}`)
+    .replace('bind :8444', `bind 127.0.0.1:${grpc}`);
+  if (target.tls) {
+    const { key, cert } = certificate(folder);
+    writeFileSync(join(folder, 'server.pem'), Buffer.concat([readFileSync(cert), readFileSync(key)]));
+  } else
+    config = config
+      .replace(' ssl crt server.pem alpn http/1.1', '')
+      .replace(' ssl crt server.pem alpn h2', ' proto h2');
+  config = config
     .replaceAll('127.0.0.1:8000', `127.0.0.1:${target.http}`)
     .replace('127.0.0.1:8001', `127.0.0.1:${target.grpc}`);
   writeFileSync(join(folder, 'haproxy.cfg'), config);
   // Debian puts it where users other than root do not look.
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-  processes.push(spawn('haproxy', ['-f', 'haproxy.cfg', '-db'], { cwd: folder, env, stdio: 'ignore' }));
+  const command = ['-n', `${nice}`, 'haproxy', '-f', 'haproxy.cfg', '-db'];
+  processes.push(spawn('nice', command, { cwd: folder, env, stdio: 'ignore' }));
   return { ...target, http, grpc };
 }
 
@@ -135,6 +156,7 @@ function spawnServer(
 ): ChildProcess {
   const child = spawn('nice', ['-n', `${nice}`, process.execPath, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...IMAGE_ENV, ...process.env },
   });
   const keep = (bytes: Buffer) => {
     said.text = `${said.text}${bytes}`.slice(-10_000);
@@ -153,19 +175,24 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /** Flags for the token, and for a certificate. */
-function secrets(folder: string, { token, tls }: Target): string[] {
+function secrets(folder: string, { token, tls }: Pick<Target, 'token' | 'tls'>): string[] {
   const flags: string[] = [];
   if (token !== null) {
     writeFileSync(join(folder, 'token'), token);
     flags.push('--token-file', join(folder, 'token'));
   }
   if (tls) {
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
-    execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    const { key, cert } = certificate(folder);
     flags.push('--tls-cert', cert, '--tls-key', key);
   }
   return flags;
+}
+
+function certificate(folder: string): { readonly key: string; readonly cert: string } {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
+  execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  return { key, cert };
 }
 
 /** Profiles of models that take 2 ms. */
