@@ -130,14 +130,6 @@ describe('compression', () => {
     }
   });
 
-  it.each([2, 300_000])('by gzip may have several members: %i elements', async (count) => {
-    const { session, service } = await serve();
-    const bytes = infer(count);
-    const message = Buffer.concat([gzipSync(bytes.subarray(0, 20)), gzipSync(bytes.subarray(20))]);
-    const answer = await call(session, 'ModelInfer', [frame(message, 1)], { 'grpc-encoding': 'gzip' });
-    expect([answer.status, service.requests[0]?.inputs[0].length]).toEqual(['0', 4 * count]);
-  });
-
   it('bombs are refused at their limit, and the server goes on', async () => {
     const { session } = await serve({ maxBodyBytes: MIB });
     const bomb = gzipSync(Buffer.alloc(200 * MIB));
@@ -281,11 +273,6 @@ describe('calls that are none', () => {
     expect((await call(session, path, pieces, headers)).status).toBe(status);
   });
 
-  it('of another protocol are refused as HTTP', async () => {
-    const { session } = await serve();
-    expect((await call(session, 'ServerLive', [], { 'content-type': 'application/json' })).http).toBe(415);
-  });
-
   it('say names in any script', async () => {
     const { session } = await serve();
     const message = serializeInfer({ model_name: 'Ünï%code\n🙂' });
@@ -294,23 +281,6 @@ describe('calls that are none', () => {
       '5',
       'Request for unknown model: "Ünï%code\\n🙂" is not found',
     ]);
-  });
-});
-
-describe('a large message', () => {
-  it('passes in pieces of any size', async () => {
-    const { session, service } = await serve();
-    const bytes = frame(infer(5_000_000));
-    const pieces = [
-      bytes.subarray(0, 1),
-      bytes.subarray(1, 7),
-      bytes.subarray(7, 100_000),
-      bytes.subarray(100_000),
-    ];
-    const { status, body } = await call(session, 'ModelInfer', pieces);
-    expect(status).toBe('0');
-    expect(service.requests[0].inputs[0].length).toBe(20_000_000);
-    expect(body.readFloatLE(body.length - 4)).toBe(4_999_999);
   });
 });
 
