@@ -64,17 +64,21 @@ export class GrpcClient {
     });
   }
 
-  /** Sends the first request of a ModelStreamInfer and resolves with its response; the stream stays open until then. */
-  stream(request: object): Promise<Loose> {
+  /** Sends the requests of a ModelStreamInfer, each when the one before has its response; resolves with the last response. */
+  stream(...requests: object[]): Promise<Loose> {
     const { path, requestSerialize, responseDeserialize } = SERVICE.ModelStreamInfer;
     const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
     return new Promise((resolve, reject) => {
       call.on('error', reject);
-      call.once('data', (response) => {
-        resolve(response);
-        call.end();
+      call.on('data', (response) => {
+        const next = requests.shift();
+        if (next !== undefined) call.write(next);
+        else {
+          resolve(response);
+          call.end();
+        }
       });
-      call.write(request);
+      call.write(requests.shift() as object);
     });
   }
 

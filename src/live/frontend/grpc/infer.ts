@@ -34,10 +34,12 @@ export class GrpcInfer {
   stream(call: ServerDuplexStream<Uint8Array, object>, rpc: Rpc): void {
     let last = Promise.resolve();
     const answer = async (bytes: Uint8Array, before: Promise<void>) => {
+      // It may move to the thread that schedules.
+      const { length } = bytes;
       const answered = await this.ask(bytes, rpc, this.site.service.nowNs());
       await before;
       await send(call, rpc, answered);
-      rpc.hold(-bytes.length);
+      rpc.hold(-length);
       rpc.finish();
       call.resume();
     };

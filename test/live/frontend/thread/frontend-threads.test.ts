@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { KIB, MIB } from '../../../../src/base/units.js';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../../src/core/request.js';
 import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error.js';
 import type { FrontendOptions } from '../../../../src/live/frontend/frontend.js';
@@ -219,6 +220,20 @@ describe('a frontend in a thread of its own', () => {
     });
     expect(answer).toMatchObject({ raw_output_contents: raw });
     expect(service.requests.length).toBe(1);
+  });
+
+  it('gives back the memory of each request of a gRPC stream', async () => {
+    const limits = { maxInflightBytes: MIB, maxBodyBytes: 128 * KIB };
+    const { frontend } = await serve(limits, 'grpc');
+    const client = new GrpcClient(frontend.port);
+    onTestFinished(() => client.close());
+    const request = {
+      model_name: 'large',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 10_000] }],
+      raw_input_contents: [Buffer.alloc(40_000)],
+    };
+    const last = await client.stream(...new Array(20).fill(request));
+    expect(last.error_message).toBe('');
   });
 });
 
