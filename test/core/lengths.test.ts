@@ -35,17 +35,6 @@ describe('lengths', () => {
     expect(bucketOf(model({}), 1000)).toBe(0);
   });
 
-  it('are expected to take what the profile says of each, next to models without', () => {
-    const known = cluster('bucket', model({ name: 'plain' }), texts(), model({ name: 'other' }));
-    for (const bucket of [0, 1, 2]) {
-      expect([0, 1, 2].map((b) => known.execNsAt(0, 1, b, bucket))).toEqual(times[bucket]);
-      expect([0, 1, 2].map((b) => known.nominalExecNsAt(1, b, bucket))).toEqual(times[bucket]);
-    }
-    expect([0, 1, 2].map((b) => known.execNs(0, 1, b))).toEqual(times[2]);
-    expect(known.execNs(0, 0, 1)).toBe(known.execNs(0, 2, 1));
-    expect([...known.rows.buckets]).toEqual([1, 3, 1]);
-  });
-
   it('are learned of apart, or together where the policy does not tell them apart', () => {
     const ran = { ...action(0, INFER), bucket: 0, batchIndex: 1, beginNs: 0, endNs: 5 * MS };
     const known = cluster('bucket', texts());
