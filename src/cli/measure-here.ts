@@ -69,7 +69,7 @@ async function bucketsFor(
   });
   if (found.length > 0) return new Map(found);
   const which = models.map(({ name }) => name).join(', ');
-  const what = `suggests no buckets for ${which}: it does after 1000 requests to a model that takes several lengths`;
+  const what = `suggests no buckets for ${which}: it does after 1000 requests to a model that takes several lengths, unless its own buckets are about as good`;
   throw new EscapementError('E_SERVER', `${url} ${what}`);
 }
 

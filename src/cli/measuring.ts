@@ -7,6 +7,7 @@ import {
   durationOr,
   group,
   list,
+  metricsUrl,
   size,
   text,
   usageError,
@@ -22,8 +23,8 @@ export const measuringFlags = {
     'batch-sizes': text('Batch sizes, e.g. 1,2,4,8', 'those of the model'),
     runs: whole(1, 'INFERs at each batch size', 'until their figures are stable'),
     budget: durationOr('3s', 'Time for each model, unless --runs is given'),
-    'buckets-from': text(
-      'Metrics port of a server, e.g. http://127.0.0.1:8002: write the buckets that suit its requests, and fill, into config.yaml first',
+    'buckets-from': metricsUrl(
+      'Metrics port of a server, e.g. http://127.0.0.1:8002: first write the buckets that it suggests, and fill, into config.yaml',
     ),
   }),
   ...group('Server', {

@@ -33,6 +33,11 @@ export const textOr = withDefault((given) => given);
 /** An address to listen on; IPv6 may be in brackets, as in a URL. */
 export const addressOr = withDefault((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
 
+/** A metrics port as `http://HOST:PORT`; `http://` may be left out. */
+export const metricsUrl = optional(metricsUrlOf);
+export const metricsUrlOr = withDefault(metricsUrlOf);
+export const METRICS_URL = 'http://127.0.0.1:8002';
+
 /** A whole number of at least `min`. */
 export const whole = (min: number, describe: string, defaultDescription?: string) =>
   optional(wholeOf(min))(describe, defaultDescription);
@@ -176,4 +181,12 @@ function portOf(given: string): number {
   const port = wholeOf(0)(given);
   if (port <= 65_535) return port;
   throw new Error('must be a port, at most 65535');
+}
+
+function metricsUrlOf(given: string): string {
+  const whole = /^[a-z]+:\/\//i.test(given) ? given : `http://${given}`;
+  // A bare port would parse as an address.
+  const isNumber = /^\d+$/.test(given);
+  if (!isNumber && URL.canParse(whole) && /^https?:/i.test(whole)) return new URL(whole).origin;
+  throw usageError(`${given}: must be a URL such as ${METRICS_URL}`);
 }

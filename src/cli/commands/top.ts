@@ -1,14 +1,21 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { accessFlags, json, print } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
-import { durationOr, group, toggle, usageError, type ValuesOf, withDefault } from '../options.js';
+import {
+  durationOr,
+  group,
+  METRICS_URL,
+  metricsUrlOr,
+  toggle,
+  usageError,
+  type ValuesOf,
+} from '../options.js';
 import { accessOf } from '../token.js';
 
-const DEFAULT_URL = 'http://127.0.0.1:8002';
 const LEAST_INTERVAL_MS = 100;
 
 export const flags = {
-  url: withDefault(urlOf)(DEFAULT_URL, 'Metrics port of the controller'),
+  url: metricsUrlOr(METRICS_URL, 'Metrics port of the controller'),
   ...group('Options', {
     interval: durationOr('1s', 'Refresh interval, at least 100ms'),
     once: toggle('Print the current state as plain text and exit; implied without a terminal'),
@@ -38,13 +45,4 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const quit = new AbortController();
   void untilStopped().then(() => quit.abort());
   await runTop({ url, access, intervalMs, output: process.stdout, quit: quit.signal });
-}
-
-/** Normalizes to `http://HOST:PORT`; `http://` is optional. Throws `E_USAGE`. */
-function urlOf(text: string): string {
-  const whole = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
-  // A bare port would parse as an address.
-  const isNumber = /^\d+$/.test(text);
-  if (!isNumber && URL.canParse(whole) && /^https?:/i.test(whole)) return new URL(whole).origin;
-  throw usageError(`${text}: must be a URL such as ${DEFAULT_URL}`);
 }

@@ -41,6 +41,10 @@ describe('escapement top', () => {
   it.each([
     [['top', 'ftp://somewhere'], 'must be a URL such as http://127.0.0.1:8002'],
     [['top', '8002'], 'must be a URL such as http://127.0.0.1:8002'],
+    [
+      ['profile', 'measure', 'models', '--buckets-from', '8002'],
+      'must be a URL such as http://127.0.0.1:8002',
+    ],
     [['top', '--interval', 'often'], 'must be a duration such as 30s'],
     [['top', '--interval', '1ms'], 'at least 100ms'],
   ])('refuses %j', async (args, message) => {
