@@ -105,7 +105,10 @@ async function modelsOnKinds(
   }
   const notOn = kinds.flatMap(({ name }, k) => (section.gpus?.includes(name ?? '') === false ? k : []));
   if (notOn.length === kinds.length)
-    refuse('there is no GPU of these kinds: name one more, or all', context.placeOf(index, 'gpus'));
+    refuse(
+      'no GPU is of these kinds: add a kind with GPUs, or leave gpus out',
+      context.placeOf(index, 'gpus'),
+    );
   const own = await measured(section, context, index);
   const others: (readonly KindModel[] | null)[] = [];
   for (const [k, { name, device }] of kinds.entries()) {

@@ -43,7 +43,12 @@ export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet
         ),
       gpuUp: (gpu) => {
         const worker = fleet.nameOf(gpu);
-        events.say('info', { gpu, worker }, `GPU ${gpu} is there, on worker ${worker}`, `worker ${worker}`);
+        events.say(
+          'info',
+          { gpu, worker },
+          `GPU ${gpu} is in service, on worker ${worker}`,
+          `worker ${worker}`,
+        );
       },
       // In either case another controller may have died.
       standsBy: (isIt) => events.say('warn', {}, isIt ? STANDS_BY_NOW : DRIVES_NOW, 'standing by'),

@@ -128,7 +128,7 @@ describe('models on several kinds', () => {
     expect((await rejection(loadMixed({ gpus, models: one }))).message).toMatch(/needs 7 pages .* has 6/);
     const none = `[{ kind: csv, path: models.csv, gpus: [] }]`;
     expect((await rejection(loadMixed({ gpus, models: none }))).message).toMatch(
-      /models\.0\.gpus: there is no GPU of these kinds: name one more, or all$/,
+      /models\.0\.gpus: no GPU is of these kinds: add a kind with GPUs, or leave gpus out$/,
     );
   });
 });

@@ -53,7 +53,7 @@ it('restarts a GPU that leaks, once at first, and loses no request', async () =>
   while (losses().length === 0) await askAll();
   expect(losses()).toHaveLength(1);
   expect(losses()[0]).toMatch(
-    /GPUs are gone: 1: \d+ MiB of its memory are in use that nothing accounts for, more than 20% \(runtime\.memoryLeak\)$/,
+    /GPUs are out of service: 1: \d+ MiB of its memory are in use that nothing accounts for, more than 20% \(runtime\.memoryLeak\)$/,
   );
   await until(async () => (await series()).get('escapement_gpu_up{gpu="1",worker="local"}') === 1);
   while ((await series()).get('escapement_warm_models{gpu="1"}') === 0) await askAll();

@@ -82,7 +82,7 @@ export class Answers {
     this.waits.forgetModel(model);
   }
 
-  /** Answers requests whose result is overdue and that can no longer be in time; the core learns of it later. */
+  /** Answers requests with an overdue result that can no longer be in time; the core learns of it later. */
   overdue({ arrivalNs, sloNs }: RequestTable, { kind, count, requests }: Action, nowNs: number): void {
     if (kind !== INFER) return;
     for (let r = 0; r < count; r++) {
@@ -90,7 +90,7 @@ export class Answers {
       const request = this.waiting[slot] ?? null;
       const passedNs = nowNs - arrivalNs[slot];
       if (request === null || passedNs <= sloNs[slot]) continue;
-      const waitedFor = 'for the result of its INFER, which has not come';
+      const waitedFor = 'for the result of its INFER, which did not arrive';
       this.answerAtOnce(slot, request, { ...notExecuted(OUTCOME_TIMEOUT, ''), passedNs, waitedFor });
     }
   }
@@ -141,7 +141,7 @@ export class Answers {
     this.ready.push({ request, answer: isFailed ? { ...answer, ...end } : answer });
   }
 
-  /** Answers a waiting request of which the core learns nothing. */
+  /** Answers a waiting request at once, without telling the core. */
   answerAtOnce(slot: number, request: InferenceRequest, answer: InferenceAnswer): void {
     if (this.waiting[slot] !== request) return;
     this.waiting[slot] = null;
@@ -166,7 +166,7 @@ export class Answers {
     this.giveAll(notExecuted(OUTCOME_REJECTED, STANDS_BY));
   }
 
-  /** The core does not know, and may still decide otherwise for them. */
+  /** Gives answers that the core does not know of; it may still decide otherwise. */
   private giveAll(answer: InferenceAnswer): void {
     for (const [slot, request] of this.waiting.entries())
       if (request) this.answerAtOnce(slot, request, answer);
@@ -240,7 +240,7 @@ interface Loads {
   endNs: number;
 }
 
-/** Determines what a request not executed in time waited for, other than its turn. */
+/** Determines why a request that was not executed in time waited, other than for its turn. */
 export class Waits {
   /** By model. */
   private readonly loads: Loads[] = [];

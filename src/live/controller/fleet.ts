@@ -130,7 +130,7 @@ export class Fleet {
     return worker;
   }
 
-  /** Removes a dynamic worker for good: without a reason once what it runs is finished, with one at once. */
+  /** Removes a dynamic worker for good: at once with a reason, otherwise once its actions are finished. */
   leave(worker: FleetWorker, reason: string | null): void {
     if (worker.phase === 'serving') worker.become('draining');
     else if (!worker.isServing) this.remove(worker);
@@ -279,7 +279,7 @@ export class Fleet {
     );
   }
 
-  /** Handles the description of a worker with GPU numbers, or of one that decides what others must be. */
+  /** Handles the description of a worker with GPU numbers, or of the first, which sets the requirements for others. */
   private met(worker: FleetWorker, description: WorkerDescription): void {
     if (!worker.isDialed) return;
     this.name(worker, description);
@@ -350,7 +350,7 @@ export class Fleet {
     worker.problem = problem;
   }
 
-  /** Removes a dynamic worker of which nothing is used. */
+  /** Removes a dynamic worker that is not in use. */
   private remove(worker: FleetWorker): void {
     if (worker.hasLeft) return;
     worker.become('gone');
@@ -382,7 +382,7 @@ export class Fleet {
     this.changes.check();
     const isOthers = this.workers.some(({ drivenBy }) => drivenBy === 'another');
     const isOurs = this.workers.some(({ drivenBy }) => drivenBy === 'this');
-    // Between two drivers there may be none for a moment, which is not a change.
+    // A moment without a driver between two of them is not a change.
     const isStandby = !isOurs && (isOthers || this.isStandby);
     const mayTakeOver =
       isOthers && this.workers.every(({ drivenBy, isYielded }) => isYielded || drivenBy === 'none');
@@ -395,7 +395,7 @@ export class Fleet {
     this.events?.standsBy(isStandby);
   }
 
-  /** Keeps models that a worker has from an earlier controller where there is room, then aligns it with the cluster. */
+  /** Keeps models that a worker has from an earlier controller, if there is room, then aligns it with the cluster. */
   private adopt(worker: FleetWorker): void {
     const { models } = this;
     const { life, reported } = worker;
@@ -452,7 +452,7 @@ export class Fleet {
     if (local === null && phase !== 'connecting') worker.become(phase === 'draining' ? 'gone' : 'connecting');
     const lost = gpus.filter((gpu) => this.up.has(gpu));
     const what = local === null ? 'is down' : `has lost its GPU ${local}`;
-    const follows = lost.length === 0 ? '' : `, so these GPUs are gone: ${lost.join(', ')}`;
+    const follows = lost.length === 0 ? '' : `, so these GPUs are out of service: ${lost.join(', ')}`;
     const asAsked = reason === WORKER_SHUTS_DOWN;
     this.events?.worker(link.name, false, `${what}${follows}: ${reason}`, asAsked);
     for (const gpu of lost) {
@@ -463,13 +463,13 @@ export class Fleet {
   }
 
   private passOn({ gpuNumbers }: FleetWorker, results: readonly ResultMessage[]): void {
-    // They ascend: nothing is to be renumbered where the last one has its own number.
+    // Numbers ascend, so nothing needs renumbering if the last one is unchanged.
     const isSame = gpuNumbers.at(-1) === gpuNumbers.length - 1;
     this.events?.results(isSame ? results : results.map((r) => ({ ...r, gpu: gpuNumbers[r.gpu] })));
   }
 }
 
-/** Numbers of the cluster's GPUs, and whose they are. Those of a worker that left are free; the lowest goes first. */
+/** Numbers of the cluster's GPUs and their workers. Numbers of workers that left are reused, lowest first. */
 class GpuNumbers {
   /** By GPU of the cluster; null: free. */
   private readonly held: ({ readonly worker: FleetWorker; readonly local: number } | null)[] = [];

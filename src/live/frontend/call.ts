@@ -37,7 +37,7 @@ const TINY_NS = NS_PER_MS / 10;
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST]);
 
-/** Where a call goes, and from whom. `untilNs`: when its client gives up; absent: not before the answer. */
+/** Destination and sender of a call. `untilNs`: deadline of its client; absent: none. */
 type Submission = Required<Pick<InferenceRequest, 'model' | 'tenant' | 'trace'>> & {
   readonly arrivalNs: number;
   readonly untilNs?: number;
@@ -45,7 +45,7 @@ type Submission = Required<Pick<InferenceRequest, 'model' | 'tenant' | 'trace'>>
 
 /** One inference call of a client: a batch, split into requests of the service that are answered together. */
 export class Call {
-  /** In the order of the batch. */
+  /** Answers in the order of the batch. */
   readonly answers: InferenceAnswer[];
   private open: number;
   private readonly parts: InferenceRequest[] = [];
@@ -163,13 +163,13 @@ function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: 
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
   const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
   if (predictedNs === Number.POSITIVE_INFINITY)
-    return new ApiError('rejected', `${what}: no GPU is in service${waited}`);
+    return new ApiError('rejected', `${what}: no GPU in service can run the model${waited}`);
   // A policy refuses by rules of its own, perhaps without a prediction.
   if (predictedNs <= sloNs) {
     const alone = predictedNs > 0 ? `, although it would take ${ms(predictedNs)} alone` : '';
     return new ApiError(
       'rejected',
-      `${what}: the policy has given it up${alone}${waited}`,
+      `${what}: the policy gave it up${alone}${waited}`,
       predictedNs / NS_PER_MS || null,
     );
   }
@@ -178,7 +178,7 @@ function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: 
   return new ApiError('rejected', `${what}: ${why}`, predictedNs / NS_PER_MS);
 }
 
-/** Not executed while there was time. */
+/** Error of a request that was not executed in time. */
 function givenUp(sloNs: number, answer: InferenceAnswer): ApiError {
   const { error, predictedNs } = answer;
   const why = error === '' ? `it ${waitedText(answer)}` : error;
@@ -350,7 +350,7 @@ function largest(values: ArrayLike<number>, count: number): readonly number[] {
   return Array.from({ length: top.length }, () => top.pop() as number).reverse();
 }
 
-/** NaN is no size, so it comes last. */
+/** NaN is not a size, so it sorts last. */
 function compare(a: number, b: number): number {
   if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : -1;
   if (Number.isNaN(b)) return 1;

@@ -56,7 +56,7 @@ export class HttpConnection {
   /** Error that answers these bytes then; null: the answer to the last request says it. */
   private problem: ApiError | null = null;
   private idleLooks = 0;
-  /** That had come at the last look. */
+  /** Bytes received at the last look. */
   private seenBytes = 0;
   /** True if its client has been sent elsewhere before, and came back: it stays until the server closes. */
   private readonly isBack: boolean;
@@ -133,12 +133,12 @@ export class HttpConnection {
 
 /** One request and its answer. */
 export class HttpExchange {
-  /** When its headers were complete, on the service's clock. */
+  /** Time at which its headers were complete, on the service's clock. */
   readonly arrivalNs: number;
   readonly trace: string | null;
-  /** It asks for an inference: what is refused of it is counted. */
+  /** True for an inference, whose refusal is counted. */
   isInfer = false;
-  /** Null: the service does not have it. Otherwise that counts what becomes of it. */
+  /** Null: the request did not reach the service; otherwise the service counts its outcome. */
   call: Call | null = null;
   /** Nothing may follow on its connection. */
   isLast = false;
@@ -160,7 +160,7 @@ export class HttpExchange {
     this.held = connection.account.hold();
   }
 
-  /** Without what follows `?`; also of an absolute address, which clients send to what they take for a proxy. */
+  /** Path without the query, also from an absolute URL, as sent to proxies. */
   get path(): string {
     const url = this.request.url as string;
     const end = url.indexOf('?');
@@ -182,7 +182,7 @@ export class HttpExchange {
     if (!this.isOver) this.held.set(bytes);
   }
 
-  /** It was answered, or its client has gone: gives all memory back, and takes it out of the queue. */
+  /** Ends it when it was answered or its client has gone: releases memory, and withdraws it from the queue. */
   end(): void {
     if (this.isOver) return;
     this.hold(0);
@@ -373,7 +373,7 @@ function lastAnswer({ kind, message }: ApiError): string {
 /** Error of Node's HTTP parser. */
 export interface ParserError extends Error {
   readonly code?: string;
-  /** In llhttp's words. */
+  /** Message of llhttp. */
   readonly reason?: string;
 }
 
@@ -385,7 +385,7 @@ export function parserProblem({ code = '', reason }: ParserError): ApiError | nu
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ApiError('tooLarge', 'the extensions of a chunk have more than 16384 bytes');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError('tooSlow', 'the request comes too slowly');
+      return new ApiError('tooSlow', 'the request arrives too slowly');
     case 'HPE_PAUSED_H2_UPGRADE':
       return new ApiError('invalid', 'this port speaks HTTP/1.1: gRPC has a port of its own');
     default:
@@ -394,7 +394,7 @@ export function parserProblem({ code = '', reason }: ParserError): ApiError | nu
   }
 }
 
-/** To CONNECT, behind which no more HTTP may come. */
+/** Answer to CONNECT, after which no more HTTP may follow. */
 export const NO_PROXY = new ApiError('unimplemented', 'CONNECT is not supported: this server is no proxy');
 
 /**

@@ -91,7 +91,7 @@ function protoValue(name: string, given: unknown): TextField['value'] {
   return { kind: isName ? 'name' : 'string', text: String(given) };
 }
 
-/** True for what servers write for a field that is not set. */
+/** True for the value that servers write for a field that is not set. */
 function isEmpty(name: string, given: unknown): boolean {
   if (isObject(given)) return Object.keys(given).length === 0 && !GIVEN_EMPTY.includes(name);
   if (given === null || given === '' || given === false) return true;
@@ -248,7 +248,7 @@ class PbtxtReader {
     const name = this.text(named);
     const reshape = one('reshape');
     if (reshape !== undefined) {
-      const what = `${name} cannot be reshaped: leave it out, and write as dims what the model takes, which is what clients must send`;
+      const what = `${name} cannot be reshaped: leave it out, and write in dims the shape that the model takes and clients send`;
       throw this.fail(
         role === 'input' ? what : what.replace('takes', 'gives').replace('must send', 'get'),
         reshape.line,

@@ -148,7 +148,7 @@ function samplesOf(given: readonly Given[], signature: ModelSignature): Sample[]
 function checkNames(names: readonly string[], { inputs }: ModelSignature, file?: string): void {
   const unknown = names.find((name) => !inputs.some((input) => input.name === name));
   if (unknown === undefined) return;
-  const what = `${unknown} is no input of the model: those are ${inputs.map(({ name }) => name).join(', ')}`;
+  const what = `${unknown} is not an input of the model, whose inputs are ${inputs.map(({ name }) => name).join(', ')}`;
   throw file === undefined
     ? new Error(what)
     : new EscapementError('E_CONFIG_VALUE', `samples: ${what}`, { file });

@@ -44,7 +44,7 @@ describe('a dynamic worker', () => {
       await run.pass(1);
       expect([b.hasJoined, b.problem, run.fleet.room]).toEqual([true, '', 0]);
       expect(run.said).toContain(
-        'a is not used: is down, so these GPUs are gone: 1, 2: the worker shuts down (as asked)',
+        'a is not used: is down, so these GPUs are out of service: 1, 2: the worker shuts down (as asked)',
       );
       known.down();
       expect([run.fleet.nameOf(1), run.fleet.deviceOf(2)]).toEqual(['b', 'fake']);

@@ -233,7 +233,7 @@ it.each(POLICIES)('%s: a worker that owes a result beyond all reason is restarte
     expect(run.outcomes).toEqual(['ok']);
     const gpu = busy === a ? 0 : 1;
     expect(run.said).toContain(
-      `${busy.name} is not used: is down, so these GPUs are gone: ${gpu}: GPU 0 owes a result`,
+      `${busy.name} is not used: is down, so these GPUs are out of service: ${gpu}: GPU 0 owes a result`,
     );
   });
 });
@@ -250,7 +250,7 @@ it.each(POLICIES)(
       expect(run.outcomes).toEqual(['-']);
       await run.pass(300);
       expect(run.outcomes).toEqual(['timeout']);
-      expect(answers[0].waitedFor).toBe('for the result of its INFER, which has not come');
+      expect(answers[0].waitedFor).toBe('for the result of its INFER, which did not arrive');
       // It was only slow.
       worker.executing = true;
       worker.answer(worker.kinds(INFER)[0]);

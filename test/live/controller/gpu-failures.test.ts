@@ -27,7 +27,7 @@ describe.each(POLICIES)('%s, when a GPU fails at INFERs that another one runs', 
       expect([ill.restarts, well.restarts]).toEqual([[GIVEN_UP], []]);
       expect(ill.kinds(INFER).length).toBeGreaterThanOrEqual(3);
       expect(run.said.filter((line) => line.startsWith('ill is not used'))).toEqual([
-        `ill is not used: has lost its GPU 0, so these GPUs are gone: 0: ${GIVEN_UP}`,
+        `ill is not used: has lost its GPU 0, so these GPUs are out of service: 0: ${GIVEN_UP}`,
       ]);
       // It comes back, and is as before.
       ill.up([[0]]);

@@ -103,7 +103,7 @@ describe('ModelStreamInfer', () => {
     expect(answers.map(({ error_message }) => error_message)).toEqual([
       '',
       'Request for unknown model: "other" is not found',
-      'the SLO of 60000 ms cannot be met: the policy has given it up',
+      'the SLO of 60000 ms cannot be met: the policy gave it up',
       '',
     ]);
     expect(answers[1].infer_response.id).toBe('lost');

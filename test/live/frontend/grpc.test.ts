@@ -213,7 +213,7 @@ describe('API errors', () => {
       'typed halves',
       typed('two', { name: 'b', datatype: 'FP16', shape: [1], contents: {} }),
       status.INVALID_ARGUMENT,
-      'input "b": FP16 must come in raw_input_contents',
+      'input "b": FP16 must be sent in raw_input_contents',
     ],
     [
       'typed contents beyond their limit',

@@ -52,8 +52,14 @@ describe('what became of a request', () => {
       100.937,
       '1',
     ],
-    [failure(OUTCOME_REJECTED, Number.POSITIVE_INFINITY), 429, `${unmet}: no GPU is in service`, null, '1'],
-    [failure(OUTCOME_REJECTED, 0), 429, `${unmet}: the policy has given it up`, null, '1'],
+    [
+      failure(OUTCOME_REJECTED, Number.POSITIVE_INFINITY),
+      429,
+      `${unmet}: no GPU in service can run the model`,
+      null,
+      '1',
+    ],
+    [failure(OUTCOME_REJECTED, 0), 429, `${unmet}: the policy gave it up`, null, '1'],
     [
       { ...failure(OUTCOME_TIMEOUT, 60_250_000), passedNs },
       504,

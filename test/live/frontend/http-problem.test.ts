@@ -74,7 +74,7 @@ describe('what is not HTTP', () => {
   it('is refused when headers take too long', async () => {
     const { port } = await openHttp(new FakeService([MLP]), { headersTimeoutMs: 50 });
     expect(answersIn(await exchangeRaw(port, 'GET /v2 HT'))).toEqual([
-      [408, { error: 'the request comes too slowly' }],
+      [408, { error: 'the request arrives too slowly' }],
     ]);
   });
 

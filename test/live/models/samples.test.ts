@@ -65,7 +65,7 @@ describe('inputs for measuring', () => {
     [
       'in.json',
       '{"inputs":[{"name":"z","shape":[1],"data":[1]}]}',
-      'z is no input of the model: those are x, i',
+      'z is not an input of the model, whose inputs are x, i',
     ],
     [
       'in.json',

@@ -14,7 +14,7 @@ import type { Rpc } from './rpc.js';
 interface Answered {
   readonly id: string;
   readonly response: object | ApiError;
-  /** Those of its tensors, for which there is memory. */
+  /** Bytes of its tensors, for which memory is reserved. */
   readonly bytes: number;
 }
 
@@ -245,7 +245,7 @@ function contentsReader(
   };
 }
 
-/** A tensor whose elements lie in the typed lists of a message. */
+/** A tensor with its elements in the typed lists of a message. */
 interface TypedTensor {
   readonly name: string;
   readonly datatype: Datatype;
@@ -265,7 +265,7 @@ export function bytesOfContents(
 ): Uint8Array {
   const refuse = (why: string) => new ApiError('invalid', `input ${shown(name)}: ${why}`);
   const list = LISTS[datatype];
-  if (list === undefined) throw refuse(`${datatype} must come in raw_input_contents`);
+  if (list === undefined) throw refuse(`${datatype} must be sent in raw_input_contents`);
   const bytes = Buffer.concat(parts);
   if (bytes.length > mostBytes) {
     const limit = `typed contents may take ${mostBytes} bytes`;

@@ -35,7 +35,7 @@ export function rpcOf(metadata: Metadata): Rpc {
 interface RpcKind {
   readonly requestStream: boolean;
   readonly responseStream: boolean;
-  /** It needs no token. */
+  /** True for calls without a token. */
   readonly isPublic: boolean;
 }
 
@@ -44,25 +44,25 @@ export class Rpc {
   isOver = false;
   /** A status was sent, perhaps behind responses that the client has to read first. */
   isRefused = false;
-  /** Requests of a stream whose responses have not left. */
+  /** Requests of a stream whose responses are pending. */
   underWay = 0;
-  /** When its client gives up, on the service's clock. */
+  /** Deadline of its client, on the service's clock. */
   readonly untilNs: number;
-  /** Those that the service has not answered. */
+  /** Requests that the service has not answered. */
   readonly calls = new Set<Call>();
   private readonly held: Held;
   private isReceiving = true;
   private isDraining = false;
   /** Responses that the client has not read. */
   private unread = 0;
-  /** When the client will have been too slow. */
+  /** Time from which the client counts as too slow. */
   private dueMs = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly call: ServerInterceptingCallInterface,
     readonly connection: Connection,
     private readonly metadata: Metadata,
-    /** When its headers came, on the service's clock. */
+    /** Time of its headers, on the service's clock. */
     readonly arrivalNs: number,
     private readonly kind: RpcKind,
   ) {
@@ -103,7 +103,7 @@ export class Rpc {
     this.connection.end(this.kind.isPublic);
   }
 
-  /** A response of so many bytes goes out, for which memory is held. */
+  /** Notes a response of `bytes`, whose memory is held, as sent. */
   responds(bytes: number): void {
     this.unread++;
     this.dueMs = performance.now() + MESSAGE_TIMEOUT_MS + bytes / LEAST_BYTES_PER_MS;
@@ -155,12 +155,12 @@ export class Rpc {
       this.connection.close();
       return 'its response is read too slowly';
     }
-    const why = `the message has not come within ${MESSAGE_TIMEOUT_MS / 1000} s`;
+    const why = `the message did not arrive within ${MESSAGE_TIMEOUT_MS / 1000} s`;
     this.refuse(new ApiError('tooSlow', why));
     return why;
   }
 
-  /** Takes memory for so many bytes more, until the call ends; below 0 it gives some back. Throws an `ApiError`. */
+  /** Reserves memory until the call ends; a negative number releases some. Throws an `ApiError`. */
   hold(bytes: number): void {
     if (!this.isOver) this.held.set(this.held.bytes + bytes);
   }
@@ -178,14 +178,14 @@ export function statusOf({ kind, message, predictedMs }: ApiError): StatusObject
   return { code: API_ERRORS[kind].grpc, details, metadata };
 }
 
-/** Upper bound on what HTTP/2 adds to a message: frames, headers and window updates, in bytes. */
+/** Upper bound on HTTP/2's overhead per message (frames, headers, window updates), in bytes. */
 function overheadOf(bytes: number): number {
   return KIB + bytes / 128;
 }
 
 /** A client's connection, and the memory that messages still coming take. */
 class Connection {
-  /** Calls whose client has not sent all, and those of them that showed the token. */
+  /** Calls with incomplete messages, and how many of them showed the token. */
   private receiving = 0;
   private trusted = 0;
   /** Bytes of the socket that belong to complete messages. */
@@ -213,7 +213,7 @@ class Connection {
     if (this.trusted === 0) this.held.set(0);
   }
 
-  /** A message of so many bytes is complete. */
+  /** Notes a complete message of `bytes`. */
   settle(bytes: number): void {
     const settled = this.settledBytes + bytes + overheadOf(bytes);
     this.settledBytes = Math.min(settled, this.socket.bytesRead);

@@ -130,7 +130,7 @@ describe('a frontend in a thread of its own', () => {
   ])('says which clients it cuts off: slow %s', async (_, sent) => {
     const { frontend, cutOff } = await serve({ headersTimeoutMs: 200, requestTimeoutMs: 200 });
     expect(await exchangeRaw(frontend.port, Buffer.from(sent))).toMatch(/^HTTP\/1\.1 408 /);
-    await expect.poll(() => cutOff).toEqual([['127.0.0.1', 'the request comes too slowly']]);
+    await expect.poll(() => cutOff).toEqual([['127.0.0.1', 'the request arrives too slowly']]);
   });
 
   it('says which clients have too many connections', async () => {
