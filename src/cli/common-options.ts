@@ -40,10 +40,10 @@ export const loadFlags = {
     url: required(text('http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
     connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
     retry: toggle(
-      'Retry requests, within their SLO, that got 503 (gRPC: UNAVAILABLE) or no answer; retries are counted separately',
+      'Retry requests that got 503 (gRPC: UNAVAILABLE) or no answer, within their SLO; retries are counted separately',
     ),
     payload: text(
-      'Real inputs: a .json or raw file, or a folder of them (or one folder per model), used in turn',
+      'Real inputs, used in turn: a .json or raw file, or a folder of them, or one folder per model',
     ),
   }),
   ...accessFlags,
@@ -91,8 +91,8 @@ export function ciFlags(of: 'threshold' | 'target') {
 export const thresholdFlags = {
   ...group('Checks', {
     threshold: list(
-      "Exit with code 3 unless this holds, e.g. 'p99<100ms', or of a part 'class.gold.attainment>=99%'; latency counts every " +
-        'offered request, and one not answered within its SLO counts as infinitely late',
+      "Exit with code 3 unless this holds, e.g. 'p99<100ms' or 'class.gold.attainment>=99%'; latency counts every offered " +
+        'request, and is infinite for one not answered within its SLO',
     ),
   }),
   ...ciFlags('threshold'),

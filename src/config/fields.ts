@@ -151,7 +151,7 @@ export function refuseTwice(list: readonly { readonly name?: string }[], context
 /** Marks `oneOrMany` for the JSON Schema, where a single section is allowed too. */
 export const ONE_OR_MANY = 'x-one-or-many';
 
-/** Default, for the JSON Schema, of a key whose absence the program must see. */
+/** Default, for the JSON Schema, of a key that the program must know to be absent. */
 export const DERIVED_DEFAULT = 'x-default';
 
 /** JSON Schema of a scalar that may be written with a unit. */

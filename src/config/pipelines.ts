@@ -38,22 +38,22 @@ const fanOut = z
     z.discriminatedUnion('kind', [
       section({
         kind: z.literal('constant'),
-        value: requests('kind: constant, which a plain number means: its number of requests.', 1),
+        value: requests('kind: constant, or a plain number: its number of requests.', 1),
       }),
       section({
         kind: z.literal('uniform'),
         from: requests('kind: uniform: fewest requests.').default(0),
-        to: requests('kind: uniform: most requests; all numbers between are equally likely.', 1),
+        to: requests('kind: uniform: most requests.', 1),
       }),
       section({
         kind: z.literal('poisson'),
         mean: count('kind: poisson: mean number of requests.', MOST_FAN_OUT),
-        max: requests('kind: poisson: more count as this many.', 1).default(MOST_FAN_OUT),
+        max: requests('kind: poisson: most requests.', 1).default(MOST_FAN_OUT),
       }),
       section({
         kind: z.literal('length'),
         mean: count(
-          "kind: length: the number is the length of the pipeline's request, from the column of that name in a trace, or drawn by the length of the workload section. Mean, for predictions and load.",
+          "kind: length: the length of the pipeline's request is the number; this is its mean, for predictions and load.",
           MOST_FAN_OUT,
         ),
       }),
@@ -63,13 +63,13 @@ const fanOut = z
           .array(z.int().min(0).max(MOST_FAN_OUT))
           .min(1)
           .max(10_000)
-          .describe('kind: list: numbers of requests, each as likely as any other.'),
+          .describe('kind: list: numbers of requests, all equally likely.'),
       }),
     ]),
   )
   .prefault({ kind: 'constant', value: 1 })
   .describe(
-    'Number of its requests for one of the pipeline, such as crops of a picture: a number, or drawn for each. What comes after it waits for all of them, and is skipped if there are none.',
+    'Its requests per request of the pipeline, such as crops of a picture: a number, or drawn for each. Later steps wait for all of them, and are skipped if there are none.',
   );
 
 const variant = section({
@@ -78,55 +78,50 @@ const variant = section({
 });
 
 const stepSchema = section({
-  id: name(
-    'Its name within the pipeline; default: that of its model, or of its first variant.',
-  ).exactOptional(),
-  model: text('Model that serves it. This or variants.').exactOptional(),
+  id: name('Its name within the pipeline; default: its model, or its first variant.').exactOptional(),
+  model: text('Its model, or give variants.').exactOptional(),
   variants: z
     .array(variant.meta({ id: 'variant' }))
     .min(1)
     .max(MOST_VARIANTS)
     .describe(
-      'Models of which any may serve it, in place of model, in any order. As it begins, each of its requests gets the most accurate one that is expected to meet the deadline of the step with the queues of that moment, if as many go on coming as of late; and if none is, the one that is expected to end first.',
+      'Models of which any may serve it. Each request gets the most accurate one that is expected to meet its deadline with the present queues and rate; if none is, the one expected to end first.',
     )
     .exactOptional(),
   after: textField(
     { type: ['string', 'array'], items: { type: 'string' } },
-    'Steps that must have ended before it begins: an id or a list of ids. Default: none, it begins on arrival.',
+    'Steps that must end before it begins: an id or a list of ids; default: none.',
     (ids) => [ids].flat(),
     textOrTexts,
   ).exactOptional(),
   inputs: z
     .record(z.string(), z.string())
     .describe(
-      "Where the inputs of its model come from, in live mode: STEP.OUTPUT, or the name of an input of the pipeline. It then waits for these steps, too. Default: the pipeline's input of the same name.",
+      'Sources of the inputs of its model in live mode: STEP.OUTPUT, or an input of the pipeline; default: the one of the same name. It waits for these steps, too.',
     )
     .prefault({}),
   each: textField(
     { type: ['string', 'array'], items: { type: 'string' } },
-    'Inputs of which each of its requests gets one row, in live mode: it has as many requests as there are rows. What comes after it gets its outputs stacked, a row for each request. Default: none.',
+    'Inputs of which each of its requests gets one row, in live mode. Later steps get its outputs stacked, a row for each request.',
     (names) => [names].flat(),
     textOrTexts,
   ).exactOptional(),
   fanOut,
-  probability: share('Chance that it is needed; otherwise it is skipped.', 1).prefault(1),
-  budget: count(
-    'Weight of its part of the SLO relative to those of other steps, for split: fixed.',
-    1e6,
-  ).prefault(1),
+  probability: share('Chance that it is needed and not skipped.', 1).prefault(1),
+  budget: count('Its part of the SLO relative to other steps, for split: fixed.', 1e6).prefault(1),
 });
 
 /** `pipelines`: graphs of models. */
 export const pipelinesSchema = oneOrMany(
   'pipeline',
   section({
-    name: name('Its name, by which workload sections send to it as to a model.'),
+    name: name('Its name, which clients and workload sections use like that of a model.'),
     slo: duration(
-      'SLO of its requests from arrival to the end of the last step, in workload sections without one; default: that of the run.',
+      'SLO of its requests from arrival to the end of the last step, if the workload section has none; default: that of the run.',
       1,
     ).exactOptional(),
     split: choice(
-      "How a step gets its deadline from that of the whole. slack: all of the time left as it begins but what the rest is expected to need with the queues of that moment; equal: the same part of the SLO for every step; proportional: in proportion to the time of one request alone; fixed: by each step's budget.",
+      'How steps get their deadlines. slack: the time left, less what later steps are expected to need with the present queues; equal: the same part of the SLO for each; proportional: by the time of one request alone; fixed: by budget.',
       SPLITS,
     ).default('slack'),
     steps: z
@@ -137,11 +132,11 @@ export const pipelinesSchema = oneOrMany(
     outputs: z
       .record(z.string(), z.string())
       .describe(
-        'Its outputs in live mode, by name: STEP.OUTPUT. Default: those of the steps that no other waits for.',
+        'Its outputs in live mode, by name: STEP.OUTPUT; default: those of the steps that no other waits for.',
       )
       .exactOptional(),
   }),
-  'Requests that pass through several models with one deadline: a pipeline, or a list of them.',
+  'Graphs of models with one deadline: a pipeline, or a list of them.',
 )
   .superRefine(refuseTwice)
   .exactOptional();

@@ -28,19 +28,19 @@ const gpuKind = section({
   kind: z
     .string()
     .regex(/^[A-Za-z0-9][\w-]*$/)
-    .describe('Name of the kind, e.g. v100; `profiles` of models say what was measured on it.'),
-  count: whole('GPUs of the kind, with a scaler at the start; 0: it is left out.', 0, MOST_GPUS).default(1),
+    .describe('Name of the kind, e.g. v100.'),
+  count: whole('GPUs of the kind, with a scaler at the start.', 0, MOST_GPUS).default(1),
   min: whole(
-    'Fewest GPUs of the kind that a scaler keeps; default: 0, or 1 of an only kind.',
+    'Fewest GPUs of the kind that a scaler keeps; default: 0, or 1 if it is the only kind.',
     0,
     MOST_GPUS,
   ).exactOptional(),
   max: whole('Most GPUs of the kind that a scaler orders; default: count.', 1, MOST_GPUS).exactOptional(),
   start: duration(
-    'Time from the order of a GPU until it takes actions, e.g. 60s; its price counts from the order.',
+    'Time from the order of a GPU until it takes actions, e.g. 60s; it is paid for from the order.',
   ).prefault('0s'),
   minLifetime: duration(
-    'Shortest time from the order of a GPU until a scaler stops it, e.g. 10m; clouds bill a least time.',
+    'Shortest time from the order of a GPU until a scaler stops it, e.g. 10m, as clouds bill a minimum.',
   ).prefault('0s'),
   pages: whole("Pages of each one's weights cache; instead of memory.", 1).exactOptional(),
   memory: bytes(
@@ -52,12 +52,9 @@ const gpuKind = section({
     .positive()
     .exactOptional()
     .describe(
-      'Speed of INFERs relative to the first kind, for models that were not measured on it; LOADs take as long as there.',
+      'Speed of INFERs relative to the first kind, for models without a profile for it; LOADs take as long.',
     ),
-  device: choice(
-    'Device that executes models on it in live mode; default: live.device.',
-    LIVE_DEVICES,
-  ).exactOptional(),
+  device: choice('Device of the kind in live mode; default: live.device.', LIVE_DEVICES).exactOptional(),
 });
 
 const gpuKinds = z.array(gpuKind.meta({ id: 'gpuKind' }), {
@@ -69,7 +66,7 @@ const gpuKinds = z.array(gpuKind.meta({ id: 'gpuKind' }), {
 const gpusSchema = z
   .union([z.int().min(1).max(MOST_GPUS), gpuKinds.min(1)])
   .prefault(1)
-  .describe('GPUs over all workers: how many, or a list of kinds, each with its number.');
+  .describe('Number of GPUs over all workers, or a list of their kinds.');
 
 /** One kind of GPUs of a cluster. */
 export interface GpuKindConfig {
@@ -143,7 +140,7 @@ const stragglerFactor = z.number().min(1).describe('Factor by which a straggler 
 
 const noise = section({
   distribution: choice(
-    'normal: durations are those of the profile; profile: they are drawn from the quantiles of the profile (min, median, p90, p99, max), and are longer right after another model; exponential: durations of INFERs are drawn from the exponential distribution with the same mean, as in queueing theory. exec and load are added to each.',
+    'normal: durations of the profile; profile: drawn from its quantiles (min, median, p90, p99, max), and longer right after another model; exponential: INFERs are exponential with the same mean, as in queueing theory. exec and load are added to each.',
     ['normal', 'profile', 'exponential'],
   ).default('normal'),
   exec: exec.prefault(0),
@@ -151,7 +148,7 @@ const noise = section({
   stragglers: stragglers.prefault(0),
   stragglerFactor: stragglerFactor.default(10).describe('Factor by which a straggler takes longer.'),
   profile: share(
-    "Error of the profiles: each model's true durations are its profile's times a factor drawn from 1 ± this.",
+    'Error of the profiles: true durations of a model are those of its profile times a factor drawn from 1 ± this.',
     0.9,
   ).prefault(0),
   scale: z
@@ -186,18 +183,18 @@ const clockChange = section({
     .describe('Clock after the change, relative to nominal: 0.8 makes kernels 25 % slower.'),
 });
 
-const isBilled = flag('false: a GPU costs nothing while it is gone.').default(true);
+const isBilled = flag('false: it costs nothing while it is gone.').default(true);
 
 const failure = z.union([
   section({
     at: duration('Time of the failure.'),
     gpu: whole('GPU, counted from 0.', 0),
-    for: durationOrForever('Time until it is back, e.g. 2m; forever: it stays away.'),
+    for: durationOrForever('Time until it is back, e.g. 2m, or forever.'),
     slowdown: z
       .number()
       .min(1)
       .exactOptional()
-      .describe('It is not gone, but INFERs that start meanwhile take so many times as long.'),
+      .describe('Instead of being gone, it takes this many times as long for INFERs.'),
     billed: isBilled,
   }),
   section({
@@ -219,26 +216,24 @@ const clusterSection = section({
     'Bandwidth of INPUT and OUTPUT copies, e.g. 12.2GB/s; unlimited: they take no time.',
   ).prefault('unlimited'),
   network: network.prefault({}).describe('Delay of messages between controller and workers.'),
-  clockOffset: duration("Each worker's clock is off by a constant drawn from ± this.").prefault('0s'),
+  clockOffset: duration("Largest offset of a worker's clock; each is drawn from ± this.").prefault('0s'),
   noise: noise.prefault({}).describe('How durations deviate from the profile.'),
-  lanes: choice('one: a GPU runs a LOAD or an INFER, never both at once, as with webgpu; two: one of each.', [
+  lanes: choice('two: a GPU runs a LOAD and an INFER at once; one: only either, as with webgpu.', [
     'two',
     'one',
   ]).default('two'),
   overhead: duration(
-    'Time between a lane picking up an action and its begin, e.g. 50us; real executors have one.',
+    'Time from picking up an action to starting it, as real executors have, e.g. 50us.',
   ).prefault('0s'),
   abort: duration(
-    'Time from stopping a running INFER until its lane is free again, for policies that preempt.',
+    'Time until the lane of an aborted INFER is free again, for policies that preempt.',
   ).prefault('1ms'),
   gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
   changes: z.array(conditionsChange).prefault([]).describe('Changes of noise and network during the run.'),
   failures: z
     .array(failure)
     .prefault([])
-    .describe(
-      'Simulated GPUs that fail: all that they were sent is lost, and they come back without weights.',
-    ),
+    .describe('Simulated GPUs that fail: their actions are lost, and they come back without weights.'),
 });
 
 export const clusterSchema = clusterSection.transform((cluster, context) => {

@@ -78,7 +78,7 @@ export function isRequired(schema: z.ZodType): boolean {
   return unwrapped(schema).required;
 }
 
-/** Schemas of what a list or an alternative may hold. */
+/** Schemas of the members of a list or alternative. */
 function partsOf(schema: z.ZodType): readonly z.ZodType[] {
   if (schema instanceof z.ZodArray) return [schema.element as z.ZodType];
   return schema instanceof z.ZodUnion ? (schema.options as z.ZodType[]) : [];

@@ -39,7 +39,7 @@ const modelsSection = z.discriminatedUnion('kind', [
     kind: z.literal('onnx'),
     path: text('ONNX file, or the folder of a model in a repository, NAME/VERSION/model.onnx.'),
     profile: text(
-      'Its profile (JSON); default: profile.DEVICE.json next to the model, where DEVICE is live.device, or cpu for simulated devices.',
+      'Its profile (JSON); default: profile.DEVICE.json next to the model, by live.device, or cpu if simulated.',
     ).exactOptional(),
     profiles: profilesOf('Profiles'),
     gpus,
@@ -47,10 +47,10 @@ const modelsSection = z.discriminatedUnion('kind', [
       .array(z.int().min(1))
       .min(1)
       .exactOptional()
-      .describe('Batch sizes to use, among those of the profile and including 1; default: all.'),
+      .describe('Batch sizes of the profile to use, including 1; default: all.'),
     copies,
     name: text(
-      'Its name; default: that of its folder in a repository, elsewhere that of the profile.',
+      'Its name; default: its folder in a repository, or else the name in the profile.',
     ).exactOptional(),
   }).describe('A model that can run live; simulations use its measured profile.'),
   section({

@@ -31,26 +31,23 @@ const MOST_RESERVE = 0.99;
  */
 export const runtimeKeys = section({
   laneThreads: whole(
-    'Threads of a GPU that own its models: a LOAD in one thread runs in parallel with an INFER in another. 1: they take turns, in one lane.',
+    'Threads of a GPU that own its models: a LOAD in one runs in parallel with an INFER in another; 1: they take turns.',
     1,
   ).default(8),
   intraOpThreads: whole('Threads of one INFER on the CPU.', 1).default(1),
-  interOpThreads: whole(
-    'Threads in which independent branches of a model run at the same time; 1: one after the other.',
-    1,
-  ).default(1),
+  interOpThreads: whole('Threads for independent branches of a model.', 1).default(1),
   memoryReserve: share(
     "Share of the device's memory that the weights cache leaves free.",
     MOST_RESERVE,
   ).prefault('50%'),
   memoryLeak: share(
-    "Share of a GPU's memory that may be in use beyond its loaded models and what was in use at its start; above it, the GPU is restarted. Only with cuda.",
+    "Share of a GPU's memory that may be in use beyond its loaded models and its use at the start, before the GPU is restarted. Only with cuda.",
     1,
   ).prefault('20%'),
   arena: flag('Allocate tensors on the CPU from an arena, which grows and does not shrink.').default(true),
-  memoryPattern: flag(
-    'Give the tensors of an INFER one block of memory, planned from earlier INFERs.',
-  ).default(true),
+  memoryPattern: flag('Plan one block of memory for the tensors of an INFER from earlier ones.').default(
+    true,
+  ),
   storageBufferCache: choice(
     'Strategy of webgpu for reusing buffers: bucket, simple, lazyRelease, disabled.',
     STORAGE_BUFFER_CACHES,
@@ -60,7 +57,7 @@ export const runtimeKeys = section({
     RUNTIME_PRECISIONS,
   ).default('fp32'),
   prepareLimit: duration(
-    'Longest that onnxruntime may take for one step of preparing a model, such as reading it; then it is stopped, and the model is not served.',
+    'Longest time for one step of preparing a model, such as reading it; a model that exceeds it is not served.',
     NS_PER_MS,
   ).prefault('30s'),
   recording: flag('Record a timeline from the start on, for a minute at most.').default(false),

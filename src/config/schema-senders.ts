@@ -10,22 +10,14 @@ const classSection = section({
   name: z
     .string()
     .regex(/^[A-Za-z0-9][\w-]*$/, 'must be letters, digits, - and _')
-    .describe('Name of the class, which workload sections and results use.'),
-  weight: count(
-    'Weight of a request of the class answered in time, relative to other classes.',
-    RANGE,
-  ).prefault(1),
-  share: share(
-    'Least share of GPU time that its requests get while some of them wait, e.g. 20%; default: no guarantee.',
-    1,
-  ).prefault(0),
+    .describe('Name of the class.'),
+  weight: count('Value of a request answered in time, relative to other classes.', RANGE).prefault(1),
+  share: share('Share of GPU time that it gets at least while its requests wait, e.g. 20%.', 1).prefault(0),
   priority: z
     .array(z.int().min(1).max(Number.MAX_SAFE_INTEGER))
     .or(z.int().min(1).max(Number.MAX_SAFE_INTEGER))
     .exactOptional()
-    .describe(
-      "Values of the protocol's parameter `priority`, one or a list, that mean this class to a server.",
-    ),
+    .describe("Values of the protocol's parameter `priority` that select it: one or a list."),
 }).meta({ id: 'class' });
 
 /** One class of requests, as declared. */
@@ -62,7 +54,7 @@ export const classesSchema = z
   )
   .exactOptional()
   .describe(
-    'Classes of requests, by what they are worth. The first is that of requests that name none; without any, all requests weigh 1.',
+    'Classes of requests, by what they are worth. The first is the default; without classes, all requests weigh 1.',
   );
 
 const tenantSection = section({
@@ -72,13 +64,13 @@ const tenantSection = section({
     .max(200)
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
     .describe('Name of the tenant, as clients send it.'),
-  rate: rate('Requests that it may send in the long run; default: any number.').exactOptional(),
+  rate: rate('Most requests that it may send in the long run; default: unlimited.').exactOptional(),
   burst: whole(
-    'Requests that it may send at once after a pause; default: those of a second, at least 1.',
+    'Most requests at once after a pause; default: those of a second, at least 1.',
     1,
     1_000_000,
   ).exactOptional(),
-  share: relative('Its part of the GPUs under overload, relative to other tenants.', RANGE).prefault(1),
+  share: relative('Its share of the GPUs under overload, relative to other tenants.', RANGE).prefault(1),
 }).meta({ id: 'tenant' });
 
 /** `tenants`: senders of requests. The first is the default, also for requests that name an unknown one. */
@@ -91,7 +83,7 @@ export const tenantsSchema = section({
     })
     .meta({ pattern: '^[a-z0-9-]+$' })
     .default('x-tenant')
-    .describe('HTTP header, and key of gRPC metadata, in which clients of a server name their tenant.'),
+    .describe('HTTP header, and gRPC metadata key, that names the tenant.'),
   list: z
     .array(tenantSection)
     .min(1)
@@ -105,10 +97,10 @@ export const tenantsSchema = section({
         share,
       })),
     )
-    .describe('The tenants. The first is that of requests that name none, or one that is not listed.'),
+    .describe('The tenants. The first is the default, also for unknown names.'),
 })
   .exactOptional()
-  .describe('Limits of the rate of each tenant, and fair shares under overload.');
+  .describe('Rate limits of tenants, and fair shares under overload.');
 
 /** Tenants as declared; an empty list: there are none. */
 export interface TenantsConfig {

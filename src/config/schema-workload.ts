@@ -27,7 +27,7 @@ const values = z
   .array(z.int().min(1).max(MOST_LENGTH))
   .min(1)
   .max(100_000)
-  .describe('Lengths, each as likely as any other; repeat one to make it likelier.');
+  .describe('Lengths, all equally likely; repeat one to make it likelier.');
 /** Lengths of the inputs of a workload. */
 const lengths = z
   .discriminatedUnion('kind', [
@@ -35,11 +35,11 @@ const lengths = z
     section({
       kind: z.literal('uniform'),
       from: inputLength('Shortest length.').default(1),
-      to: inputLength('Longest length; all between are equally likely.'),
+      to: inputLength('Longest length.'),
     }),
     section({
       kind: z.literal('lognormal'),
-      median: inputLength('Half of the inputs are longer.'),
+      median: inputLength('Median length.'),
       sigma: z.number().min(0).max(10).describe('Standard deviation of the logarithm of the length.'),
       max: inputLength('Longer ones count as this long.'),
     }),
@@ -59,7 +59,7 @@ const lengths = z
     }),
   ])
   .describe(
-    'Length (tokens, pixels) of each input, for models that take several. A length column of an arrivals file comes before it; column stands for that column.',
+    'Length (tokens, pixels) of each input, for models that take several. A length column of an arrivals file takes precedence; column stands for it.',
   );
 
 /** Keys of the file and their canonical names in src/workload/spec.ts. */
@@ -80,7 +80,7 @@ const CANONICAL = {
 
 const names = textField(
   { type: ['string', 'array'], items: { type: 'string' } },
-  'Models that it sends requests to: a name or a list of names; * matches any text. Default: all.',
+  'Models that it sends to: a name or a list; * matches any text; default: all.',
   (names) => [names].flat(),
   textOrTexts,
 );
@@ -88,11 +88,11 @@ const names = textField(
 const common = {
   length: lengths.exactOptional(),
   name: text('Name of the section in results; default: its kind.').exactOptional(),
-  slo: duration('SLO of these requests, instead of the SLO of the run.', 1).exactOptional(),
+  slo: duration('SLO of its requests; default: that of the run.', 1).exactOptional(),
   models: names.exactOptional(),
-  class: text('Class of its requests, one of `classes`; default: the first.').exactOptional(),
-  tenant: text('Tenant that sends them, one of `tenants`; default: the first.').exactOptional(),
-  start: duration('When the workload starts, measured from the start of the run.').exactOptional(),
+  class: text('Class of its requests; default: the first.').exactOptional(),
+  tenant: text('Tenant that sends them; default: the first.').exactOptional(),
+  start: duration('Its start, from the start of the run.').exactOptional(),
 };
 const length = duration('Duration, e.g. 60s.', 1);
 const cut = { duration: duration('Ends the trace this long after its begin.', 1).exactOptional() };
@@ -106,7 +106,7 @@ const popularity = z.discriminatedUnion('kind', [
       .min(0)
       .default(1)
       .describe(
-        'Exponent: model i gets a share proportional to 1 / (i + 1)^s. Without popularity, all models get the same.',
+        'Exponent: model i gets a share proportional to 1 / (i + 1)^s; without popularity, all get the same.',
       ),
   }),
 ]);
@@ -172,7 +172,7 @@ const KINDS = [
     ),
     concurrency: whole('Requests that each client keeps outstanding.', 1, 1000).default(1),
     think: duration(
-      'Pause between an answer and the next request, at least 1us. Without one, clients whose requests are refused on arrival ask again every microsecond.',
+      'Pause between an answer and the next request, at least 1us. With 0s, refused clients ask again every microsecond.',
     ).prefault('0s'),
     duration: length,
     popularity: popularity.exactOptional().describe('Draws the model of each client once, at the start.'),
@@ -233,7 +233,7 @@ function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, abou
 /** A source steps through every burst and pause; this many take a second. */
 const MOST_PHASES = 1e7;
 
-/** Key and message of what keys of a section say together and cannot. */
+/** Key and message of a contradiction between keys of a section. */
 function mistakeIn(value: object, shape: object): [at: string, message: string] | undefined {
   const { kind, load, length, on, off, duration } = value as {
     readonly [Key in 'load' | 'on' | 'off' | 'duration']?: number;

@@ -21,7 +21,7 @@ const traffic = section({
     .record(z.string().min(1), count('Factor of one model.', 1e6))
     .prefault({})
     .describe(
-      'Multiplies the requests of single models besides, e.g. { resnet50: 5 }; * in a name matches any text. What is added comes at random times, as densely as the model had requests then.',
+      'Also multiplies the requests of single models, e.g. { resnet50: 5 }; * in a name matches any text. Added requests come at random times, in proportion to the rate of the model at that time.',
     ),
 });
 
@@ -38,7 +38,7 @@ export const outputSchema = section({
         { const: false },
       ],
     },
-    'Slice of the run that timeline.json and the GPU chart show: worst, the second with the most misses; [from, to]; false: none.',
+    'Slice of the run in timeline.json and the GPU chart. worst: the second with the most misses; [from, to]; false: none.',
     readSlice,
   ).prefault('worst'),
 });
@@ -49,7 +49,7 @@ export const experimentSchema = section({
   assumed: z
     .array(z.string())
     .prefault([])
-    .describe('Guesses behind the file, which the page of a plan repeats; init writes those of the imports.'),
+    .describe('Assumptions behind the file, for the page of a plan; init writes those of the imports.'),
   seed: whole('Seed of every random draw.', 0).default(1),
   cluster: clusterSchema.prefault({}).describe('The machines.'),
   models: modelsSchema,
@@ -57,27 +57,27 @@ export const experimentSchema = section({
   classes: classesSchema,
   tenants: tenantsSchema,
   workload: workloadsSchema,
-  traffic: traffic.prefault({}).describe('How much more comes than `workload` says.'),
+  traffic: traffic.prefault({}).describe('Factors on the requests of `workload`.'),
   slo: duration(
-    'SLO of requests that have none of their own. Replaces the slo_ns column of an arrivals file.',
+    'SLO of requests without one of their own. Replaces the slo_ns column of an arrivals file.',
     1,
   ).prefault('100ms'),
   plugins: z
     .array(z.string().min(1))
     .default([])
-    .describe('Modules with further policies, paths relative to this file; --plugin adds to them.'),
+    .describe('Modules with further policies, relative to this file; --plugin adds to them.'),
   policy: policySchemaWith([]),
   scaler: scalerSchema,
   admission: choice(
-    "predict: refuses a request on arrival if it cannot be answered in time after the work already booked and its model's queue; none: accepts every request. A policy may refuse requests as well.",
+    'predict: refuses a request on arrival if, behind booked work and the queue of its model, it cannot be answered in time; none: accepts every request. Policies may refuse requests, too.',
     ADMISSIONS,
   ).default('predict'),
   padding: choice(
-    'How inputs of different lengths share a batch, for models whose profile has several. bucket: the policy knows the length of each request, batches near ones, and pads to the longest of a batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others.',
+    'How inputs of different lengths share a batch. bucket: the policy knows lengths and batches similar ones, padded to the longest of the batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others.',
     PADDINGS,
   ).exactOptional(),
   missedWindow: choice(
-    'What happens to the requests of an INFER that missed its window. retry: they are queued again while their SLO allows, and windows are extended by what was missed; fail: they are answered error. Default: retry with run and serve; with simulate, sweep and plan, what the policy does.',
+    'Fate of requests whose INFER missed its window. retry: they are queued again while their SLO allows, and windows grow by what was missed; fail: they end as error. Default: retry with run and serve, otherwise as the policy does.',
     MISSED_WINDOWS,
   ).exactOptional(),
   warmup: duration('Requests that arrive before this are served but not counted.').prefault('0s'),
@@ -85,7 +85,7 @@ export const experimentSchema = section({
   output: outputSchema.prefault({}).describe('Files written in addition to the summary.'),
   live: liveSchema.prefault({}).describe('How the experiment runs live; simulations ignore it.'),
   runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
-  scenarios: scenariosSchema.describe('What-ifs that `scenarios` and `plan --html` run besides their own.'),
+  scenarios: scenariosSchema.describe('Further what-ifs for `scenarios` and `plan --html`.'),
   sweep: sweepSchema.describe('What `sweep` varies when no --vary is given.'),
 });
 

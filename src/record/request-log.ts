@@ -33,43 +33,34 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   column('latency', 'from arrival to answer', 'ns'),
   column('deadline', 'SLO: from arrival to deadline', 'ns'),
   column('deadline_met', '1 if executed and answered by the deadline, else 0'),
-  column(
-    'arrival_count',
-    'GPUs that held the model when the request arrived; -1 where a client wrote the log',
-  ),
-  column('departure_count', 'GPUs that held the model when it was answered; -1 where a client wrote the log'),
+  column('arrival_count', 'GPUs that held the model when the request arrived; -1 in the log of a load'),
+  column('departure_count', 'GPUs that held the model when it was answered; -1 in the log of a load'),
   column(
     'is_coldstart',
-    '1 if no GPU held the model when the request arrived, else 0; -1 where a client wrote the log',
+    '1 if no GPU held the model when the request arrived, else 0; -1 in the log of a load',
   ),
   column('action_id', 'action of the last INFER that it was in; -1 if there was none'),
   {
     name: 'cause',
-    describe: `why it was not answered in time: ${CAUSES.map((cause, i) => `${i} ${cause}`).join(', ')}; -1 if it was, and where a client wrote the log`,
+    describe: `why it was not answered in time: ${CAUSES.map((cause, i) => `${i} ${cause}`).join(', ')}; -1 if it was, and in the log of a load`,
   },
 ];
 
 /** Extra column if the experiment declares classes. */
-export const CLASS_COLUMN = column(
-  'class_id',
-  'index of its class among those of the experiment; only where it declares some',
-);
+export const CLASS_COLUMN = column('class_id', 'index of its class in the experiment; only with classes');
 
 /** Extra column if the experiment declares tenants. */
-export const TENANT_COLUMN = column(
-  'tenant_id',
-  'index of its tenant among those of the experiment; only where it lists some',
-);
+export const TENANT_COLUMN = column('tenant_id', 'index of its tenant in the experiment; only with tenants');
 
 /** Extra columns if the experiment has pipelines. */
 export const PIPELINE_COLUMNS = [
   column(
     'step_id',
-    'index of its step among those of all pipelines, or of the step at which the request of a pipeline failed; -1 if there is none; only where the experiment has pipelines',
+    'index among the steps of all pipelines of its step, or for the request of a pipeline of the step at which it failed; -1: none; only with pipelines',
   ),
   column(
     'parent_id',
-    "request_id of the pipeline's request that it is a step of; -1 if there is none; only where the experiment has pipelines",
+    "request_id of the pipeline's request that it is a step of; -1: none; only with pipelines",
   ),
 ];
 

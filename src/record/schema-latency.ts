@@ -17,23 +17,21 @@ export const latencyMsSchema = z.object({
 /** Both readings of latency, for a run or for a group of its requests. */
 export const latencies = {
   offeredLatencyMs: latencyMsSchema.describe(
-    'Time from arrival to answer of all offered requests, ms: what thresholds and targets mean by latency. A request that was not answered within its SLO (late, timeout, rejected, error) counts as infinitely late: a percentile that falls on one is null, and so are mean and max if there is one. All null if nothing was offered.',
+    'Latency of all offered requests, ms, which thresholds and targets use. A request that was not answered within its SLO counts as infinitely late: a percentile that falls on one is null, and so are mean and max if there is one.',
   ),
-  executedLatencyMs: latencyMsSchema.describe(
-    'Latency of executed requests only (ok and late); null if there were none.',
-  ),
+  executedLatencyMs: latencyMsSchema.describe('Latency of executed requests only (ok and late).'),
 };
 
 export const percentileMsSchema = z.object({
   percentile: z.number().min(0).max(100).describe('E.g. 99.95.'),
-  offeredMs: latency().describe('Over all offered requests, as in offeredLatencyMs.'),
-  executedMs: latency().describe('Over executed requests only, as in executedLatencyMs.'),
+  offeredMs: latency().describe('As in offeredLatencyMs.'),
+  executedMs: latency().describe('As in executedLatencyMs.'),
 });
 
 export const latencyCdfSchema = z.object({
   percentile: list(
     z.number().min(0).max(100),
-    'Ascending; the last is the share of the offered requests that were answered in time.',
+    'Ascending; the last is the share of requests answered in time.',
   ),
   ms: list(z.number().nonnegative(), 'Latency at each percentile, ms.'),
 });
@@ -45,7 +43,7 @@ export const thresholdResultSchema = z.object({
     .number()
     .nullable()
     .describe(
-      "The measured value in the threshold's unit, ms for latencies; null if there was nothing to measure, which fails, or if a latency falls on a request that was not answered in time.",
+      'The measured value, latencies in ms; null if there was nothing to measure, which fails, or if a latency falls on a request not answered in time.',
     ),
   measured: text('Figure as text, e.g. 94 ms.'),
 });

@@ -31,7 +31,7 @@ export const modelFairnessShape = {
       offered: count('Its requests.'),
     })
     .nullable()
-    .describe('Model with the lowest attainment of those with at least 20 requests; null if there is none.'),
+    .describe('Model with the lowest attainment of those with at least 20 requests.'),
   modelsBelow50: modelsBelow('50 %', 'half'),
   modelsBelow90: modelsBelow('90 %'),
   modelsAssessed: count('Models with at least 20 requests: the figures above are of these.'),
@@ -39,12 +39,13 @@ export const modelFairnessShape = {
     .object({
       models: count('Models with 1 to 19 requests.'),
       offered: count('Their requests.'),
-      attainment: shareOrNull(
-        'Attainment of the models with 1 to 19 requests, taken together; null if there are none.',
-      ).register(FIGURES, {
-        ...{ unit: 'share', name: 'rareModelsAttainment', label: 'rare models attainment' },
-        better: 'higher',
-      }),
+      attainment: shareOrNull('Attainment of the models with 1 to 19 requests, taken together.').register(
+        FIGURES,
+        {
+          ...{ unit: 'share', name: 'rareModelsAttainment', label: 'rare models attainment' },
+          better: 'higher',
+        },
+      ),
     })
     .describe('Models with too few requests to be assessed one by one, taken together.'),
 };

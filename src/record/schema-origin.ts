@@ -27,7 +27,7 @@ export const answerCountSchema = z.object({
   status: text('HTTP 429, gRPC RESOURCE_EXHAUSTED or no answer.'),
   count: count('Requests with this status and reason.'),
   message: text(
-    "The server's first message with this reason; empty for successes. Messages that differ only in numbers and quoted names have one reason; beyond five reasons per status, all others are counted as one more.",
+    'First message with this reason; empty for successes. Messages that differ only in numbers and quoted names have one reason; a sixth stands for all further ones of a status.',
   ),
 });
 
@@ -39,9 +39,9 @@ export const latenessMsSchema = z.object({
 
 export const unansweredSchema = z
   .object({
-    neverSent: count('Requests that were never sent, as no connection was free or could be opened.'),
-    lost: count('Requests whose connection broke after they were sent: they may have been executed.'),
-    givenUp: count('Requests that were sent, and that the server never answered.'),
+    neverSent: count('Never sent: no connection was free or could be opened.'),
+    lost: count('Sent, but the connection broke: they may have been executed.'),
+    givenUp: count('Sent, and never answered.'),
   })
   .describe('Requests that the server left without an answer, warm-up included; loads only.');
 

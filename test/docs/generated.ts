@@ -7,9 +7,6 @@ import { runCli } from '../cli/run-cli.js';
 import type { JsonSchema } from '../json-schema.js';
 import { markdownTable } from './markdown.js';
 
-/** Lines from which on a group of flags is shown for the first command that has it only. */
-const LONG_GROUP = 2;
-
 /** Pages that follow from the code as a whole. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
@@ -28,32 +25,50 @@ export const COMMAND_TABLE = markdownTable(
   ]),
 );
 
-/** Help is shown without the flags of every command, and a group of flags once. */
+/** Help is shown without the flags of every command, and a flag that an earlier command has alike by its name. */
 async function flagsPage(): Promise<string> {
-  const sections: string[] = [];
   const shown = new Map<string, string>();
+  const sections: string[] = [];
   for (const { name } of ALL_COMMANDS) {
     const { stdout } = await runCli([...name.split(' '), '--help']);
-    const groups = stdout
+    const help = stdout
       .replaceAll(/^ +(?:--version|-h, --help) .*\n/gm, '')
+      .replaceAll(/ *\[string\]$/gm, '')
+      .replaceAll(' [default: none]', '')
+      .replaceAll('[string] [', `${' '.repeat('[string] '.length)}[`)
+      .replaceAll(/\n\n(?=\n|$)/g, '\n')
       .replace('\nOptions:\n\n', '\n')
-      .trimEnd()
+      .trimEnd();
+    const groups = help
       .split(/\n\n(?=\S)/)
-      .map((group) => {
-        const [heading, ...flags] = group.split('\n');
-        const other = shown.get(group);
-        if (other !== undefined && flags.length >= LONG_GROUP) return `${heading}\n  as for ${other}`;
-        shown.set(group, other ?? name);
-        return group;
-      });
+      .filter((group) => !group.startsWith('Examples:'))
+      .map((group) => withoutShown(group, name, shown));
     sections.push(`## ${name}\n\n\`\`\`help\n${groups.join('\n\n')}\n\`\`\`\n`);
   }
   return `# Flags
 
-The help of every command, as \`escapement COMMAND --help\` prints it, without \`--version\` and \`--help\`, which all have, and with each
-group of flags once.
+The help of every command, as \`escapement COMMAND --help\` prints it, without examples, \`--version\` and \`--help\`, and with each flag once.
+A flag takes a value unless it is marked as boolean.
 
 ${sections.join('\n')}`;
+}
+
+/** A group of help in which what an earlier command has alike is named in a line for that command. */
+function withoutShown(group: string, command: string, shown: Map<string, string>): string {
+  const [heading = '', ...lines] = group.split('\n');
+  const entries = lines.join('\n').split(/\n(?= {2}\w| {6}--)/);
+  if (!/^ {2}(?:\w+ {2}| {4}--)/.test(lines[0] ?? '')) return group;
+  const own: string[] = [];
+  const repeated = new Map<string, string[]>();
+  for (const entry of entries) {
+    const text = entry.replaceAll(/\s+/g, ' ');
+    const first = shown.get(text);
+    if (first === undefined) own.push(entry);
+    else repeated.set(first, [...(repeated.get(first) ?? []), text.trim().split(' ')[0] as string]);
+    shown.set(text, first ?? command);
+  }
+  const others = [...repeated].map(([first, names]) => `  as for ${first}: ${names.join(', ')}`);
+  return [heading, ...own, ...others].join('\n');
 }
 
 function keysPage(): string {
@@ -117,7 +132,8 @@ The fields of the two objects that scripts read most. \`escapement schema NAME\`
 
 ## Summary of a run
 
-\`simulate --json\`, \`run --json\`, \`load --json\`, and \`summary.json\` in the folder of a run. What was not measured is absent.
+\`simulate --json\`, \`run --json\`, \`load --json\`, and \`summary.json\` in the folder of a run. Fields that were not measured, such as
+decisions in a load, or do not apply, such as \`weightedGoodputRps\` without classes, are absent. A field of a type with \`?\` may be null: there was nothing to measure.
 
 ${table(ofSummary)}
 
@@ -173,8 +189,9 @@ function fieldRows(
 function typeOf({ type, anyOf, items, const: constant, enum: words }: JsonSchema): string {
   if (constant !== undefined) return `\`${constant}\``;
   if (words !== undefined) return words.map((word) => `\`${word}\``).join(', ');
+  if (anyOf?.length === 2 && anyOf[1]?.type === 'null') return `${typeOf(anyOf[0] as JsonSchema)}?`;
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
-  if (items !== undefined) return `list of ${typeOf(items)}s`;
+  if (items !== undefined) return `${typeOf(items)}s`;
   return [type ?? 'any'].flat().join(' or ');
 }
 

@@ -6,30 +6,6 @@ import { markdownTable } from './markdown.js';
 
 /** Limits that are not flags: what is limited, and the constant or default that holds the number. */
 const LIMITS: readonly (readonly [what: string, file: string, constant: string])[] = [
-  ['headers of a request', 'frontend/limits.ts', 'MOST_HEADER_BYTES'],
-  [
-    'gRPC messages without elements of tensors; bodies for the repository',
-    'frontend/limits.ts',
-    'MOST_CONTROL_BYTES',
-  ],
-  ['inputs and outputs that a gRPC message names', 'frontend/limits.ts', 'MOST_TENSORS'],
-  ['chunks of a body that may be tiny', 'frontend/limits.ts', 'MOST_TINY_CHUNKS'],
-  ['TLS handshake', 'frontend/limits.ts', 'handshakeTimeoutMs'],
-  ['sending the headers of a request', 'frontend/limits.ts', 'headersTimeoutMs'],
-  ['sending a whole request', 'frontend/limits.ts', 'requestTimeoutMs'],
-  ['sending a gRPC message, reading its response', 'frontend/limits.ts', 'MESSAGE_TIMEOUT_MS'],
-  ['reading nothing of an answer', 'frontend/limits.ts', 'sendTimeoutMs'],
-  ['idle between two requests of a connection', 'frontend/limits.ts', 'idleTimeoutMs'],
-  ['decoding or encoding one body', 'frontend/limits.ts', 'CODEC_TIMEOUT_MS'],
-  ['bodies waiting to be decoded, per thread', 'frontend/limits.ts', 'MOST_CODEC_QUEUE'],
-  ['requests in flight per HTTP connection', 'frontend/limits.ts', 'MOST_PIPELINED'],
-  ['calls in flight per gRPC connection', 'frontend/limits.ts', 'MOST_CALLS'],
-  ['requests in flight per gRPC stream', 'frontend/limits.ts', 'MOST_STREAMED'],
-  [
-    'streams that watch the health, per thread; half of them per address',
-    'frontend/limits.ts',
-    'MOST_WATCHES',
-  ],
   ['connections to the metrics port', 'observe/telemetry/metrics-server.ts', 'MOST_CONNECTIONS'],
   ['connections to a worker', 'worker/endpoint/worker-endpoint.ts', 'MOST_CONNECTIONS'],
   ['either, without request or token', 'wire/guarded-port.ts', 'PROBATION_MS'],

@@ -65,15 +65,6 @@ it('the table of reasons to refuse a request has every one, and no other', () =>
   expect(reasons.sort()).toEqual([...new Set(counted)].sort());
 });
 
-it('the limits of the threat model that are flags have the defaults of serve', () => {
-  const rows = [...pageAt('docs/validation/threat-model.md').text.matchAll(/^\| `--([\w-]+)` \| `(\w+)`/gm)];
-  expect(rows.length).toBeGreaterThan(3);
-  for (const [, name, byDefault] of rows)
-    expect(pageAt('docs/reference/flags.md').text).toMatch(
-      new RegExp(`^ +--${name} [^\\n]*(?:\\n +[^\\n-]*)*default: "?${byDefault}`, 'm'),
-    );
-});
-
 it('the table of groups of conformance cases has every one, and no other', () => {
   expect(
     namesIn(

@@ -30,7 +30,7 @@ const ZOO = zooModels(ZOO_VARIETIES.length, 1, DEFAULT_PAGE_BYTES);
 const TYPES = { ns: 'int64, ns', ratio: 'double', '': 'int64' };
 
 /** Keys that every kind of workload has. */
-const COMMON = ['slo', 'models', 'start', 'name', 'length'];
+const COMMON = ['slo', 'models', 'class', 'tenant', 'start', 'name', 'length'];
 
 /** Units of figures as the page of thresholds calls them. */
 const UNITS: Readonly<Record<FigureUnit, string>> = {

@@ -59,8 +59,7 @@ export const notes = [
     '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
     '  SYNTHETIC  the device alone, full batches back to back\n' +
     '  FULL       the whole server on the device',
-  'The clients are closed loops in this process; the result says how busy it was, because saturated clients measure ' +
-    'themselves. ± is the spread of the trials.',
+  'The clients are closed loops in this process; the result says how busy it was. ± is the spread of the trials.',
 ].join('\n\n');
 
 type BenchArgs = ValuesOf<typeof flags>;

@@ -15,9 +15,8 @@ export const examples = [
   'calibrate server.journal out/simulated',
 ];
 export const notes =
-  'Measures both runs from their logs in the same way: mean and spread of INFER durations relative to the profiles, delays ' +
-  'of messages, and the time between two INFERs of a lane. Each key is changed by the difference, and the experiment is ' +
-  'simulated again. A journal is replayed first. Run it in the folder in which the simulation ran.';
+  'Compares durations of INFERs, delays of messages and gaps between INFERs in the logs of both runs, changes each key by ' +
+  'the difference, and simulates the experiment again. Run it in the folder in which the simulation ran.';
 
 type Args = ValuesOf<typeof flags>;
 

@@ -11,8 +11,8 @@ export const flags = {
 };
 export const examples = ['keys', 'keys cluster', 'keys policy.clockwork', 'keys runtime'];
 export const notes = [
-  'A key that only some kinds of a section have names them. Setting or varying policy.kind drops the options that only ' +
-    'other policies have: --vary policy.kind=clockwork,fifo compares them on one file.',
+  'Setting or varying policy.kind drops the options that only other policies have, so ' +
+    '--vary policy.kind=clockwork,fifo compares them on one file.',
   'Runtime keys can be set, in order of precedence, by --set, by the environment variable named here, and in the section ' +
     'runtime of the experiment file.',
 ].join('\n\n');

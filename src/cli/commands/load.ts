@@ -13,8 +13,7 @@ export const examples = [
   'load run.yaml --url http://127.0.0.1:8000 --payload images',
   "load run.yaml --url grpc://127.0.0.1:8001 --threshold 'p99<100ms'",
 ];
-export const notes =
-  'Exit code 49: the server left requests unanswered; the message, and generator.unanswered in JSON, distinguish requests that were never sent from those that were.';
+export const notes = 'Exit code 49: the server left requests unanswered.';
 
 /** `escapement load FILE --url URL`: plays the workload of an experiment against a server in real time. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {

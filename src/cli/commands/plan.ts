@@ -44,12 +44,10 @@ export const examples = [
   "plan run.yaml --target 'attainment>=0.99' --minimize cost --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16",
 ];
 export const notes = [
-  'Finds the fewest GPUs, the highest load, the tightest SLO, or the best value of another key. Latency counts every offered request; one not answered within its SLO counts as infinitely late. Without a ' +
-    'step, whole numbers are searched in steps of 1 and others in steps of about 1 %. A value meets a target if the ' +
-    'whole 95 % confidence interval of the mean over the seeds does; of a run that no seed changes, such as a replayed log, ' +
-    'the interval comes from its time slices and each value runs once. Exit code 3: no value meets it.',
-  'With --minimize cost, fleets are run from the cheapest up until one meets every target. Fleets with which no scheduler could meet a ' +
-    'target on attainment, goodputRps or a latency percentile are skipped.',
+  'A value meets a target if the whole 95 % confidence interval of the mean over the seeds does. Without a step, whole ' +
+    'numbers are searched in steps of 1 and others in steps of about 1 %. Exit code 3: no value meets it.',
+  'With --minimize cost, fleets are run from the cheapest up until one meets every target. Fleets with which no scheduler ' +
+    'could meet a target are skipped.',
 ].join('\n\n');
 
 type Args = ValuesOf<typeof flags>;

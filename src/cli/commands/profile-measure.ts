@@ -30,8 +30,7 @@ export const examples = [
 ];
 export const notes =
   '--url works with any server of the Open Inference Protocol. It sends one request at a time, as large as a batch, and ' +
-  'subtracts the round trip of the network. Nothing else should use the server meanwhile. Flags of models, GPUs and ' +
-  'settings here do not apply.';
+  'subtracts the round trip of the network. Nothing else should use the server meanwhile.';
 
 /** `escapement profile measure PATH`: duration of a model on a device of this machine, or with --url on a server. */
 export async function handler(args: ValuesOf<typeof flags>): Promise<void> {

@@ -21,9 +21,8 @@ export const examples = [
   'compare out/simulated out/live',
 ];
 export const notes = [
-  'The section live of the experiment names the device. --mode simulate is escapement simulate with the ' +
-    'missedWindow of live runs, unless the file sets its own, so that both results can be compared.',
-  'To play an experiment against a running server, ours or any other: escapement load.',
+  'live.device of the experiment names the device. --mode simulate is escapement simulate with the missedWindow of live ' +
+    'runs, for comparison. To play an experiment against a running server: escapement load.',
 ].join('\n\n');
 
 type Args = ValuesOf<typeof flags>;

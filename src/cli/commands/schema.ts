@@ -6,8 +6,8 @@ const NAMES = ['experiment', 'profile', 'summary', 'run', 'results'] as const;
 export const flags = { name: required(choice(NAMES, 'Format')) };
 export const examples = ['schema experiment > experiment.schema.json'];
 export const notes =
-  'experiment and profile are input files. summary is what simulate --json prints, run is run.json, and results is ' +
-  'results.json of a sweep. Editors check and complete experiment files with the first.';
+  'summary is the output of simulate --json, run is run.json, and results is results.json of a sweep. Editors check ' +
+  'and complete experiment files with experiment.';
 
 /** `escapement schema NAME`: the published formats, for editors and scripts. */
 export async function handler({ name }: ValuesOf<typeof flags>): Promise<void> {

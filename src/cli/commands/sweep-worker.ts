@@ -18,8 +18,8 @@ export const examples = [
   'sweep-worker --queue rediss://sweeps@host:6380 --queue-ca ca.pem --queue-password-file password',
 ];
 export const notes = [
-  'Runs the cells of every sweep and plan with the same --queue until it is stopped. Workers may come and go at any ' +
-    'time. Ctrl-C waits for running cells; a second Ctrl-C, at least a second later, leaves them to other workers.',
+  'Runs the cells of every sweep and plan with the same --queue until it is stopped. Ctrl-C waits for running cells; a ' +
+    'second Ctrl-C, at least a second later, leaves them to other workers.',
   'Files come through the queue. Plugins do not: a policy of a plugin needs --plugin with the same file here.',
 ].join('\n\n');
 

@@ -56,8 +56,7 @@ const METHOD_AND_PATH = '"(?:(?<method>[A-Z]+) (?<path>\\S+)[^"]*|[^"]*)"';
 
 export const PRESETS: Readonly<Record<string, Preset>> = {
   nginx: {
-    about:
-      'nginx, log_format combined, optionally with $request_time after it; its times are those of the answer',
+    about: 'nginx, log_format combined, optionally followed by $request_time; times are of answers',
     pattern: new RegExp(
       `^[^[]* \\[(?<time>\\d[^\\]]+)\\] ${METHOD_AND_PATH} (?<status>\\d{3}) \\S+(?:.*? (?:rt=|request_time=)?(?<took>\\d+\\.\\d{3})(?= |$))?`,
     ),
@@ -80,23 +79,21 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     model: PATHS,
   },
   triton: {
-    about:
-      'trace file of Triton (--trace-config triton,file=…); its times count from the start of the machine',
+    about: 'trace file of Triton (--trace-config triton,file=…); times are since the start of the machine',
     time: ['ns'],
     timeFormat: 'ns',
     model: ['model_name'],
     sign: ['model_name', 'ns'],
   },
   kserve: {
-    about: "KServe's inference logger, a CloudEvent in JSON a line",
+    about: "KServe's inference logger, a JSON CloudEvent per line",
     time: ['time'],
     model: ['inferenceservicename', 'extensions.inferenceservicename'],
     none: { field: 'type', text: /\.response$/ },
     sign: ['inferenceservicename'],
   },
   otlp: {
-    about:
-      "OpenTelemetry's spans, OTLP in JSON as the file exporter of a collector writes it; a field is an attribute",
+    about: "OpenTelemetry spans, OTLP in JSON from a collector's file exporter; a field is an attribute",
     time: ['startTimeUnixNano'],
     timeFormat: 'ns',
     model: ['escapement.model', 'gen_ai.request.model', 'triton.model_name', ...PATHS],
@@ -131,7 +128,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     sign: ['Timestamp', 'Model', 'Request tokens'],
   },
   mooncake: {
-    about: 'Mooncake (Qin et al., FAST 2025), a JSON object a line; a length is input_length',
+    about: 'Mooncake (Qin et al., FAST 2025), a JSON object per line; a length is input_length',
     time: ['timestamp'],
     timeFormat: 'ms',
     model: [],

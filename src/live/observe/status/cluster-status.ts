@@ -40,16 +40,16 @@ const window = {
   ...requestFiguresSchema.shape,
   requests: requestCountsSchema
     .extend({
-      offered: count().describe('Requests that arrived in the window; the other five are answers in it.'),
+      offered: count().describe('Arrived in the window; the other five are answers in it.'),
     })
-    .describe('Requests by outcome, here and below of the window.'),
+    .describe('Requests in the window by outcome.'),
   offeredRps: perSecond('Requests that arrived, per second'),
   goodputRps: perSecond('Answers within their SLO, per second'),
   attainment: share().nullable().describe('Share of answers within their SLO; null: there were none.'),
 };
 const others = count()
   .exactOptional()
-  .describe('Only in a last row for all without one of their own, if there are more than 200: their number.');
+  .describe('Only in a row after the first 200, for all others: their number.');
 const { class: classes, tenant, length, pipeline, step, kind } = runPartsSchema.shape;
 
 /** Breakdowns of the summary of a run, of the requests in the window. */
@@ -57,27 +57,23 @@ const partsSchema = z.object({
   class: z
     .array(classes.unwrap().element.extend(window))
     .exactOptional()
-    .describe('By class, in the order of their declaration; absent: there are none.'),
+    .describe('By class, in declared order.'),
   tenant: z
     .array(tenant.unwrap().element.extend({ ...window, others }))
     .exactOptional()
-    .describe(
-      'By tenant, in the order of their declaration, of many the most active first; absent: there are none.',
-    ),
+    .describe('By tenant, in declared order; of more than 200 the most active.'),
   length: z
     .array(length.unwrap().element.extend(window))
     .exactOptional()
-    .describe('By the smallest length that fits their inputs; absent where no model takes several lengths.'),
+    .describe('By the smallest bucket that fits the input, shortest first.'),
   pipeline: z
     .array(pipeline.unwrap().element.extend({ ...window, others }))
     .exactOptional()
-    .describe('By pipeline, from arrival to the end of the last step; absent: there are none.'),
+    .describe('By pipeline, from arrival to the end of the last step.'),
   step: z
     .array(step.unwrap().element.extend({ ...window, others }))
     .exactOptional()
-    .describe(
-      'Requests of each pipeline step, against the deadline of the step; absent: there are no pipelines.',
-    ),
+    .describe('By pipeline step, against its own deadline.'),
   kind: z
     .array(
       kind
@@ -86,7 +82,7 @@ const partsSchema = z.object({
         .extend({ ...window, gpus: count().describe('GPUs of the kind that take actions.') }),
     )
     .exactOptional()
-    .describe('By kind of the GPU that executed them; absent if all GPUs are of one kind.'),
+    .describe('Executed requests by kind of GPU; only if there are several.'),
   model: z
     .array(
       partSchema.extend({
@@ -95,18 +91,16 @@ const partsSchema = z.object({
         queued: count().describe('Requests that wait for it.'),
         lengths: z
           .object({
-            requests: count().describe('Requests since the start, those of unknown length left out.'),
+            requests: count().describe('Requests since the start with a known length.'),
             shortest: count(),
             longest: count(),
             buckets: z.array(figure).describe('Suggested for its config.yaml.'),
             padding: figure.describe('Padding to these, as a share of the total length of the inputs.'),
           })
           .exactOptional()
-          .describe('Lengths of its inputs, if it takes several; absent before it has had 1000 requests.'),
-        queueMs: average.describe(
-          'Mean wait of executed requests for their INFER, ms; null: there were none.',
-        ),
-        copyInMs: average.describe('Means of the stages of executed requests, ms, here and below.'),
+          .describe('Lengths of its inputs, after 1000 requests; only if other buckets pad them much less.'),
+        queueMs: average.describe('Mean wait of executed requests for their INFER, ms.'),
+        copyInMs: average.describe('Mean time of this stage and the next two, ms.'),
         execMs: average,
         copyOutMs: average,
       }),
@@ -133,7 +127,7 @@ export const statusSchema = z.object({
   upSeconds: figure,
   ready: z.boolean().describe('Takes requests.'),
   windowSeconds: figure.describe(
-    'Figures of requests are of this long, up to now, latencies within 1.6 %; shares of lanes are of about as long.',
+    'Length of the window that figures are of, up to now; latencies are within 1.6 %.',
   ),
   ...window,
   unanswered: count().describe('Requests that wait or run.'),
@@ -142,12 +136,10 @@ export const statusSchema = z.object({
     .describe('Since the start, by outcome: ok, late, timeout, rejected, error, cancelled.'),
   lastMinute: z
     .object({ offeredRps: perSecondList, goodputRps: perSecondList, failedRps: perSecondList })
-    .describe('Each of the last complete seconds, at most 60, the latest last.'),
-  by: partsSchema.describe('Requests by dimension, each with these same counts, rates and latencies.'),
+    .describe('Each of up to 60 complete seconds, the latest last.'),
+  by: partsSchema.describe('Requests by dimension, each with the counts, rates and latencies above.'),
   gpus: z.array(gpuStatus),
-  scaling: scalingStatus
-    .optional()
-    .describe('The last decision of the scaler; absent: there is no scaler, or it has decided nothing yet.'),
+  scaling: scalingStatus.optional().describe('The last decision of the scaler.'),
 });
 
 export interface ClusterStatus extends Immutable<z.output<typeof statusSchema>> {}

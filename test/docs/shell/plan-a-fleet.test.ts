@@ -1,3 +1,0 @@
-import { runPage } from '../run-page.js';
-
-runPage('docs/tutorials/plan-a-fleet.md');

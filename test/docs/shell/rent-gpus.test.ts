@@ -1,3 +1,0 @@
-import { runPage } from '../run-page.js';
-
-runPage('docs/tutorials/rent-gpus.md');
