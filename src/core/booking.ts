@@ -49,7 +49,7 @@ export class Booking {
     }
   }
 
-  /** Opens the lanes whose time has come. */
+  /** Opens the lanes that are due. */
   advance(nowNs: number): void {
     for (let gpu = this.reopening.due(nowNs); gpu >= 0; gpu = this.reopening.due(nowNs)) {
       this.open.add(gpu);

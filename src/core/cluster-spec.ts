@@ -77,7 +77,7 @@ export function largestBatch({ batchSizes }: ModelSpec): number {
   return batchSizes[batchSizes.length - 1];
 }
 
-/** Throws `E_MODEL_TOO_LARGE` for a model that fits no GPU; `pages`: those of the largest GPU. */
+/** Throws `E_MODEL_TOO_LARGE` for a model that fits no GPU; `pages`: pages of the largest GPU. */
 export function checkFits(model: ModelSpec, pages: number): void {
   if (model.pages <= pages) return;
   throw new EscapementError(

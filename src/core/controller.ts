@@ -59,7 +59,7 @@ export class Controller {
   private readonly cancels: number[] = [];
   private readonly gpuChanges: GpuChange[] = [];
   private readonly slots: ModelSlots;
-  /** Number of model slots to have as soon as no action runs; 0: as many as there are. */
+  /** Number of model slots to grow to as soon as no action runs; 0: no change. */
   private growTo = 0;
   /** Null: no admission by prediction. */
   private forecast: Forecast | null;
@@ -288,7 +288,7 @@ export class Controller {
     this.expiry.advance(nowNs);
     if (this.slots.retiring > 0) this.clearSlots(nowNs);
     if (this.growTo === 0) this.policy.schedule(nowNs);
-    // Within the step, so that a replay, which asks for no wake-ups, forgets the same.
+    // Done within the step, so that a replay, which asks for no wake-ups, forgets the same.
     if (this.policy.wakesWhenDue !== true) this.expiry.dropAnswered();
   }
 
@@ -298,7 +298,7 @@ export class Controller {
     return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, policyNs);
   }
 
-  /** Adds the slots, and hands everything over to a new policy, as if all GPUs had come with their weights. */
+  /** Adds the slots, and creates a new policy, as if all GPUs had just joined with their weights. */
   private growNow(nowNs: number): void {
     const { cluster, requests } = this;
     cluster.grow(this.growTo);
@@ -374,7 +374,7 @@ export class Controller {
     this.expiry.fleetChanged();
   }
 
-  /** Lets the policy look at all GPUs again: some may take other models than before. */
+  /** Lets the policy examine all GPUs again, as some may take other models than before. */
   private modelsMoved(nowNs: number): void {
     const { up } = this.cluster;
     for (let gpu = up.next(0); gpu >= 0; gpu = up.next(gpu + 1)) this.policy.lanesChanged(gpu, nowNs);
@@ -384,7 +384,7 @@ export class Controller {
   /** Withdraws cancelled requests. Those that have just arrived never reach the policy. */
   private withdrawCancelled(nowNs: number): void {
     const { state, dueNs, isCancelled } = this.requests;
-    // Another request has the slot by now.
+    // Another request has taken the slot.
     for (const slot of this.cancels)
       if (isCancelled[slot] === 0) continue;
       else if (state[slot] === REQUEST_IN_PIPELINE) this.pipelines?.withdraw(slot, nowNs);

@@ -17,7 +17,7 @@ const INITIAL_WEIGHT = 0.01;
 export class DemandTracker {
   /** Row = model: GPUs that hold it, are loading it, or have chosen it for a LOAD. */
   readonly holding: BitMatrix;
-  /** Models whose demand was spread again since the reader last emptied the list. */
+  /** Models with demand spread again since the reader last emptied the list. */
   readonly stale: StaleList;
 
   private readonly exec: Float64Array;
@@ -204,7 +204,7 @@ export class DemandTracker {
     }
   }
 
-  /** Sum over the holders from `base` up to `end`: what they can do for the model. */
+  /** Capacity for the model, summed over its holders from `base` up to `end`. */
   private totalWeight(model: number, base: number, end: number): number {
     const { holders, weight, rateOn } = this;
     let total = 0;
@@ -213,7 +213,7 @@ export class DemandTracker {
     return total;
   }
 
-  /** Lists the GPUs that hold the model now, after removing what was allocated to the previous ones. */
+  /** Lists the model's present holders, after removing allocations to the previous ones. */
   private listHolders(model: number): void {
     const { holding, holders, allocation } = this;
     const base = model * this.gpus;

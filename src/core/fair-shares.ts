@@ -81,7 +81,7 @@ export class FairShares {
   private failing = 0;
   private failed = 0;
 
-  /** `load`: that of the GPUs that serve the tenants; `goFirst`: the policy serves requests within shares first. */
+  /** `load`: load of the tenants' GPUs; `goFirst`: the policy serves requests within shares first. */
   constructor(
     private readonly tenants: readonly Shared[],
     private readonly load: GpuLoad,

@@ -12,6 +12,6 @@ export type GpuState = 0 | 1 | 2 | 3;
 export interface FleetObserver {
   /** Reports a GPU's new state. GPUs that are on at the start are reported at time 0. */
   gpuChanged?(gpu: number, state: GpuState, nowNs: number): void;
-  /** Reports a decision. `counts`: what the scaler saw, by kind. */
+  /** Reports a decision. `counts`: GPUs that the scaler saw, by kind. */
   scaled?(decision: ScalingDecision, counts: readonly GpuCount[], nowNs: number): void;
 }

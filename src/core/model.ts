@@ -51,7 +51,7 @@ export function timesOn(model: ModelSpec, kind: number): ModelTimes {
   return kind === 0 ? model : (model.otherKinds?.[kind - 1] ?? model);
 }
 
-/** True if GPUs of a kind, each with so many pages, may hold the model. */
+/** True if GPUs of a kind, each with this many pages, may hold the model. */
 export function mayBeOn({ pages, notOn }: ModelSpec, kind: number, kindPages: number): boolean {
   return pages <= kindPages && notOn?.includes(kind) !== true;
 }

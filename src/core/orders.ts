@@ -41,7 +41,7 @@ export class Orders implements Dispatcher {
     return this.pending.every((actions) => actions === 0);
   }
 
-  /** Call when the cluster has more slots. */
+  /** Call after the cluster got more slots. */
   grow(): void {
     this.pending = grown(this.pending, this.cluster.models.length);
   }

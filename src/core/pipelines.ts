@@ -16,26 +16,26 @@ import {
 import { LIMIT_NONE, LIMIT_PIPELINE } from './tenants.js';
 
 /**
- * Ways to derive the deadline of each step from that of the whole. `equal`, `proportional` (to the time of one request
- * alone) and `fixed` (given weights) split the SLO once and for all; `slack` gives each step, when it begins, all
- * of the time left but what the rest is expected to need with the queues of that moment.
+ * Ways to derive the deadline of each step. `equal`, `proportional` (to the time of one request alone) and `fixed` (by
+ * given weights) split the SLO in advance; `slack` gives a step, when it begins, the time left, less the time that
+ * later steps are expected to need with the present queues.
  */
 export const SPLITS = ['slack', 'equal', 'proportional', 'fixed'] as const;
 export type Split = (typeof SPLITS)[number];
 
-/** Limit on steps: results have a part for each. */
+/** Most steps, as results have a part for each. */
 export const MOST_STEPS = 32;
 
-/** Limit on the requests of one step for one request of its pipeline. */
+/** Most requests of a step per request of its pipeline. */
 export const MOST_FAN_OUT = 255;
 
-/** A model that may serve a step, with the share of its answers that are right. */
+/** A model that may serve a step, with its accuracy. */
 interface Variant {
   readonly model: number;
   readonly accuracy: number;
 }
 
-/** Limit on pipelines of a controller whose models come and go. */
+/** Most pipelines of a controller with models added at run time. */
 export const MOST_PIPELINES = 64;
 
 /** A step of a pipeline: requests for one model. */
@@ -43,7 +43,7 @@ export interface PipelineStep {
   readonly id: string;
   /** Index among the models of the run; of several variants the most accurate. */
   readonly model: number;
-  /** Models of which any may serve a request, the most accurate first; absent: only the one. */
+  /** Alternative models for a request, the most accurate first; absent: only the one. */
   readonly variants?: readonly Variant[];
   /** Steps that must have ended, by index; all before this one. */
   readonly after: readonly number[];
@@ -57,7 +57,7 @@ export interface PipelineStep {
 /** A directed graph of steps with one deadline. */
 export interface PipelineSpec {
   readonly name: string;
-  /** In an order in which they can run. */
+  /** Steps in an order in which they can run. */
   readonly steps: readonly PipelineStep[];
   readonly split: Split;
 }
@@ -83,15 +83,15 @@ interface PipelineHost {
   cancel(slot: number): void;
   /** Reports a request of a step, number `i` of its flow, in `own`. */
   begun(slot: number, step: number, i: number, own: number): void;
-  /** Answers the request of a pipeline, whose slot is then free. */
+  /** Answers the request of a pipeline and frees its slot. */
   ended(slot: number, outcome: Outcome, nowNs: number): void;
 }
 
-/** A pipeline's request on its way. */
+/** A pipeline's request in progress. */
 interface Flow {
   readonly slot: number;
   readonly pipeline: Pipeline;
-  /** By step: its number of requests, looked at only once the step begins. */
+  /** By step: its number of requests, read only when the step begins. */
   readonly counts: Int32Array;
   /** By step: `TO_COME`, or the number of its unanswered requests. */
   readonly open: Int32Array;
@@ -105,7 +105,7 @@ interface Flow {
   isBroken: boolean;
   /** True once a request of a step was executed. */
   wasExecuted: boolean;
-  /** Product over the steps with variants that have begun of the mean accuracy of theirs; 0: none. */
+  /** Product of the mean accuracies of the begun steps with variants; 0: none. */
   accuracy: number;
 }
 
@@ -124,18 +124,18 @@ interface Pipeline extends PipelineSpec {
   readonly next: readonly (readonly number[])[];
   /** By step: share of the SLO after which it must end; null: `slack`; undefined: not computed yet. */
   shares?: readonly number[] | null;
-  /** By step and variant: `tenancy` of its model, whose slot another one may get. */
+  /** By step and variant: `tenancy` of its model, as another model may get the slot. */
   readonly tenancies: readonly (readonly number[])[];
 }
 
 /**
- * Requests of pipelines, each a set of requests for models with one deadline: the controller serves those of a step as
- * it serves any other, and what follows is offered at the instant in which the last one that it waits for is answered.
- * The request of the pipeline itself has a slot in the same table. It is answered once: by its last step, or as soon as
- * one of its requests fails, or the rest can no longer be done by the deadline; requests of other steps that still wait
- * are then withdrawn.
+ * Requests of pipelines, each a set of requests for models with one deadline. The controller serves the requests of a
+ * step like any others, and offers those of the next step as soon as the last one before it is answered. The request of
+ * the pipeline itself has a slot in the same table. It is answered once: by its last step, or as soon as one of its
+ * requests fails or the remaining steps can no longer meet the deadline; waiting requests of other steps are then
+ * withdrawn.
  *
- * A step without requests is skipped, and so is one that comes after skipped steps only.
+ * A step without requests is skipped, and so is one after skipped steps only.
  */
 export class Pipelines {
   private readonly pipelines: Pipeline[] = [];
@@ -143,12 +143,12 @@ export class Pipelines {
   private readonly flows: (Flow | undefined)[] = [];
   /** By model: GPU time that each of its requests took lately. */
   private readonly costs: number[] = [];
-  /** By step: its requests of late, each counting less as time passes. */
+  /** By step: recent requests, with a weight that decays over time. */
   private readonly recent: { count: number; atNs: number }[] = [];
-  /** By step, of the flow measured last: time that it needs, and time from its end to that of the pipeline. */
+  /** By step, for the flow measured last: its duration, and the time from its end to the end of the pipeline. */
   private readonly ownNs: number[] = [];
   private readonly restNs: number[] = [];
-  /** By step: the same, with the least that must be assumed, below which a request is dropped. */
+  /** By step: the same as lower bounds, below which a request is dropped. */
   private readonly ownLeastNs: number[] = [];
   private readonly restLeastNs: number[] = [];
   private steps = 1;
@@ -162,7 +162,7 @@ export class Pipelines {
     for (const [index, spec] of specs.entries()) this.put(index, spec);
   }
 
-  /** Puts a pipeline in the place of its predecessor, whose requests go on as they began. Returns `firstStep`. */
+  /** Replaces a pipeline; requests of its predecessor go on as they began. Returns `firstStep`. */
   put(index: number, spec: PipelineSpec): number {
     const { steps } = spec;
     const next = steps.map((_, s) => steps.flatMap(({ after }, t) => (after.includes(s) ? t : [])));
@@ -186,8 +186,8 @@ export class Pipelines {
   }
 
   /**
-   * Sets how many requests a later step has, as the outputs of the step's request in `slot` say, which is about to end.
-   * That request fails if they are too many, or negative.
+   * Sets the number of requests of a later step, from the outputs of the step's request in `slot`, which is about to end
+   * and fails if they are too many, or negative.
    */
   setCount(slot: number, later: number, count: number): void {
     const flow = this.flows[slot];
@@ -224,7 +224,7 @@ export class Pipelines {
     }
   }
 
-  /** Withdraws a pipeline's request whose client has gone. */
+  /** Withdraws a pipeline's request after its client has gone. */
   withdraw(slot: number, nowNs: number): void {
     const flow = this.flows[slot] as Flow;
     if (flow.hasBegun) this.end(flow, OUTCOME_CANCELLED, nowNs);
@@ -239,7 +239,7 @@ export class Pipelines {
     return steps.reduce((least, step) => Math.min(least, copies(step)), cluster.gpus);
   }
 
-  /** Records a successful INFER of so many requests. */
+  /** Records a successful INFER of a number of requests. */
   executed(model: number, durationNs: number, count: number): void {
     const beforeNs = this.costNs(model);
     this.costs[model] = beforeNs + (durationNs / count - beforeNs) * Math.min(1, count / COST_REQUESTS);
@@ -267,7 +267,7 @@ export class Pipelines {
     return true;
   }
 
-  /** Begins all steps that wait for nothing any more; ends the request after the last. */
+  /** Begins all steps whose predecessors have ended; ends the request after the last. */
   private goOn(flow: Flow, nowNs: number): void {
     const { pipeline, open, counts } = flow;
     const { steps } = pipeline;
@@ -334,9 +334,9 @@ export class Pipelines {
   }
 
   /**
-   * Most accurate variant expected to end within `leftNs`, behind what waits for it, `further` more and what all
-   * pipelines' requests need of the GPUs, and to leave as many requests as came of late time to be served likewise; the
-   * one expected to end first if none is. `step`: its number among those of all pipelines.
+   * Most accurate variant expected to end within `leftNs`, behind its queue, `further` more requests and the GPU time of
+   * all pipelines' requests, if requests keep arriving at the recent rate; otherwise the one expected to end first.
+   * `step`: number among the steps of all pipelines.
    */
   private choose(
     variants: readonly Variant[],
@@ -363,7 +363,7 @@ export class Pipelines {
     return best;
   }
 
-  /** True if the step's model is there, and not another one in its slot. */
+  /** True if the step's model is still in its slot. */
   private serves({ steps, tenancies }: Pipeline, s: number): boolean {
     const { host } = this;
     return variantsOf(steps[s]).some(
@@ -371,7 +371,7 @@ export class Pipelines {
     );
   }
 
-  /** True if a step and what follows can be done in time. A pipeline of one step is judged like any request. */
+  /** True if a step and its successors can end in time. A pipeline of one step is judged like any request. */
   private fits({ slot, pipeline, wasExecuted }: Flow, s: number, nowNs: number): boolean {
     const { arrivalNs, sloNs } = this.host.requests;
     const restNs = this.restLeastNs[s];
@@ -380,8 +380,8 @@ export class Pipelines {
   }
 
   /**
-   * True if admission predicts that the requests before it will keep the GPUs busy until its deadline, at the GPU time
-   * that requests took lately. Those of a pipeline with a longer SLO are before it as far as their deadlines are.
+   * True if admission predicts that the requests before it will keep the GPUs busy until its deadline, by recent GPU
+   * times. Requests of a pipeline with a longer SLO count as far as their deadlines are earlier.
    */
   private isOverloaded({ slot, pipeline }: Flow, nowNs: number): boolean {
     const { requests, predicts } = this.host;
@@ -394,7 +394,7 @@ export class Pipelines {
     return waitNs > sloNs;
   }
 
-  /** Time for which the requests of pipelines keep the GPUs busy, of longer SLOs the part within this one. */
+  /** Time for which requests of pipelines keep the GPUs busy; for longer SLOs, the part within this one. */
   private waitNs(sloNs = Number.POSITIVE_INFINITY): number {
     // Skips indices without a pipeline, as servers may have.
     const workNs = this.pipelines.reduce(
@@ -436,7 +436,7 @@ export class Pipelines {
     return forgot;
   }
 
-  /** Ends a pipeline's request whose step can't be done in time, or one of whose requests in `slot` failed. */
+  /** Ends a pipeline's request after a step cannot end in time, or its request in `slot` failed. */
   private fail(flow: Flow, s: number, outcome: Outcome, nowNs: number, slot = -1): void {
     const { requests } = this.host;
     const own = flow.slot;
@@ -449,7 +449,7 @@ export class Pipelines {
       if (outcome === OUTCOME_REJECTED && flow.wasExecuted && requests.limit[own] === LIMIT_NONE)
         ending = OUTCOME_TIMEOUT;
     }
-    // Refusal in the middle means that it would be late.
+    // A refusal between steps means that it would be late.
     if (ending === OUTCOME_TIMEOUT && (slot < 0 || outcome === OUTCOME_REJECTED))
       requests.limit[own] = LIMIT_PIPELINE;
     requests.step[own] = -(flow.pipeline.firstStep + s);
@@ -479,16 +479,16 @@ export class Pipelines {
     // Nothing is known while no GPU is in service.
     if (restNs === 0 || ownNs + restNs === Number.POSITIVE_INFINITY) return endNs;
     if (nowNs + ownNs + restNs <= endNs) return endNs - Math.ceil(restNs);
-    // Without LOADs, which only requests that have begun can cause.
+    // Excludes LOADs, which only begun requests can cause.
     const [ownLeastNs, restLeastNs] = [this.ownLeastNs[s], this.restLeastNs[s]];
     return nowNs + Math.floor(((endNs - nowNs) * ownLeastNs) / (ownLeastNs + restLeastNs));
   }
 
-  /** Measures what the steps of a flow that are not done need. */
+  /** Measures the needs of a flow's remaining steps. */
   private measure(flow: Flow, nowNs: number): void {
     const { host, ownNs, restNs, ownLeastNs, restLeastNs } = this;
     const { steps, next } = flow.pipeline;
-    // Policies load only models with waiting requests: those refused for a LOAD to come would never cause it.
+    // Policies load only models with waiting requests: requests refused because of a LOAD would never cause it.
     const isHeld = ({ model }: { model: number }) => host.cluster.held.count(model) > 0;
     const isCold = steps.some((step) => !variantsOf(step).some(isHeld));
     for (let s = steps.length - 1; s >= 0; s--) {
@@ -536,13 +536,13 @@ export function variantsOf(step: PipelineStep): readonly { readonly model: numbe
   return step.variants ?? [step];
 }
 
-/** The least accurate variant, which is assumed of steps to come. */
+/** The least accurate variant, assumed for later steps. */
 function fastest(step: PipelineStep): number {
   const variants = variantsOf(step);
   return variants[variants.length - 1].model;
 }
 
-/** By step: longest way to its end, by weight, as a part of the longest way through it; null for `slack`. */
+/** By step: weight of the longest path to its end, as a part of the longest path through it; null for `slack`. */
 function sharesOf({ steps, split, next }: Pipeline, models: readonly ModelSpec[]): number[] | null {
   if (split === 'slack') return null;
   const weights = steps.map(({ model, budget }) =>

@@ -72,7 +72,7 @@ export interface PolicyContext {
  */
 export interface Policy {
   readonly name: string;
-  /** True if it serves requests first whose tenants are within their shares (see `requests.isAboveShare`). */
+  /** True if it first serves requests of tenants within their shares (see `requests.isAboveShare`). */
   readonly sharesFirst?: boolean;
   /**
    * True if by default requests of an INFER that missed its window, or whose weights were absent, are offered to

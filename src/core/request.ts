@@ -22,7 +22,7 @@ export const REQUEST_FREE = 0;
 export const REQUEST_QUEUED = 1;
 /** In an action sent to a worker. */
 export const REQUEST_IN_ACTION = 2;
-/** Is that of a pipeline, which requests of its steps serve. */
+/** State of a pipeline's request, while requests of its steps serve it. */
 export const REQUEST_IN_PIPELINE = 3;
 
 const INITIAL_CAPACITY = 1024;

@@ -8,7 +8,7 @@ import {
 } from './action.js';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, type Outcome } from './request.js';
 
-/** Treatment of requests that still have time after their INFER missed its window or lacked its weights. */
+/** Treatment of requests with time left after their INFER missed its window or lacked its weights. */
 export const MISSED_WINDOWS = ['retry', 'fail'] as const;
 export type MissedWindow = (typeof MISSED_WINDOWS)[number];
 
@@ -33,6 +33,6 @@ export function mayRetry(status: number, missedWindow: MissedWindow): boolean {
 /** Outcome of a request whose INFER ended with `status` and that is not retried. */
 export function outcomeOf(status: number, inTime: boolean, missedWindow: MissedWindow): Outcome {
   if (status === STATUS_OK) return inTime ? OUTCOME_OK : OUTCOME_LATE;
-  // It would have been retried, had there been time.
+  // With time left, it would have been retried.
   return status !== STATUS_WORKER_LOST && mayRetry(status, missedWindow) ? OUTCOME_TIMEOUT : OUTCOME_ERROR;
 }

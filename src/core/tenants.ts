@@ -5,7 +5,7 @@ import { GpuLoad } from './gpu-load.js';
 import { RateLimits } from './rate-limits.js';
 import { OUTCOME_CANCELLED, OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
 
-/** A party on whose behalf requests are sent. */
+/** A sender of requests, such as a team or customer. */
 export interface Tenant {
   readonly name: string;
   /** Requests per second allowed in the long run; Infinity: unlimited. */

@@ -2,7 +2,7 @@ import { invariant } from '../base/invariant.js';
 import { doubled } from '../base/ring.js';
 import { NS_PER_MS } from '../base/units.js';
 
-/** Minimum lead time of a lane: what an action needs to get there. */
+/** Minimum lead time of a lane: the time that an action takes to get there. */
 export const TIMELINE_FUTURE_NS = NS_PER_MS;
 /** Work overdue by this much is presumed finished: a lost result must not block a lane for ever. */
 export const TIMELINE_LAG_NS = 10 * NS_PER_MS;
@@ -84,7 +84,7 @@ export class LaneTimeline {
     return ++this.length;
   }
 
-  /** Removes an action with a result: what is left began when it ended. Ignores unknown ids. Returns `outstanding`. */
+  /** Removes an action with a result; the next one began when it ended. Ignores unknown ids. Returns `outstanding`. */
   finish(id: number, endNs: number): number {
     const mask = this.ids.length - 1;
     for (let i = 0; i < this.length; i++) {

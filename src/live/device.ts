@@ -40,7 +40,7 @@ export const DEFAULT_SESSION: SessionSettings = {
 export interface SimulatedDeviceSpec {
   readonly kind: 'simulated';
   readonly timeScale: number;
-  /** Its memory in bytes, and what each LOAD takes of it for good. Absent: it has as much as needed. */
+  /** Its memory in bytes, and the part of it that each LOAD leaks. Absent: unlimited. */
   readonly memory?: { readonly totalBytes: number; readonly leakBytes: number };
   /** True if its outputs depend on values of its inputs. Absent: only on their lengths. */
   readonly readsInputs?: true;
@@ -48,7 +48,7 @@ export interface SimulatedDeviceSpec {
 
 /** Memory of a device. */
 export interface DeviceMemory {
-  /** In use, by any process. */
+  /** Bytes in use, by any process. */
   readonly usedBytes: number;
   readonly totalBytes: number;
 }

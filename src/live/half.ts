@@ -28,7 +28,7 @@ const OVERFLOW = 65520;
 const SMALLEST_NORMAL = 2 ** -14;
 
 const double = new Float64Array(1);
-/** The double's bits; the upper word comes second on every machine that Node runs on. */
+/** Bits of the double; the upper word is second on every machine that Node supports. */
 const words = new Uint32Array(double.buffer);
 
 function roundToEven(value: number): number {

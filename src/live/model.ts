@@ -57,7 +57,7 @@ export function numbersOf(datatype: Datatype, bytes: Uint8Array): Float64Array {
   return view as Float64Array;
 }
 
-/** Tensor of so many bytes with the value of each element. */
+/** Tensor of `bytes`, with elements from `valueAt`. */
 export function tensorOf(
   datatype: Datatype,
   bytes: number,

@@ -31,7 +31,7 @@ interface ServedStep {
   readonly uses: readonly ('returned' | 'kept' | 'dropped')[];
 }
 
-/** A pipeline whose models are there. */
+/** A pipeline whose models are all loaded. */
 export interface ServedPipeline {
   /** As its clients see it. */
   readonly model: ServedModel;
@@ -136,7 +136,7 @@ class Wiring {
     for (const name of [...Object.keys(inputs), ...each])
       if (!names.includes(name))
         throw new Error(`${at}: its model has no input ${name}, only ${names.join(', ')}`);
-    // What comes after skipped steps only is skipped.
+    // Steps after skipped steps only are skipped.
     const mayBeSkipped = after.length > 0 && after.every((before) => this.isMany[before]);
     this.isMany.push(each.length > 0 || !isOne || mayBeSkipped);
     const lacking = this.declared && names.find((name) => inputs[name] === undefined);

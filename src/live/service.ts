@@ -194,11 +194,11 @@ export interface InferenceAnswer {
   readonly predictedNs: number;
   /** For a rejected or timed-out request: time it had waited. Absent: none. */
   readonly passedNs?: number;
-  /** For such a request: text on what it waited for besides its turn. Absent: nothing. */
+  /** For such a request: causes of its wait other than its turn, as text. Absent: none. */
   readonly waitedFor?: string | undefined;
   /** Batch size of its INFER; 0 if it had none. */
   readonly batchSize: number;
-  /** For people: error of the device, or reason for rejection other than its SLO; empty otherwise. */
+  /** Error of the device, or reason for rejection other than its SLO; empty otherwise. */
   readonly error: string;
   /** True if it was refused for its tenant's limits; `predictedNs` is then the time until the next may be sent. */
   readonly isOverLimit?: boolean | undefined;

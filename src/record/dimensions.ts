@@ -41,7 +41,7 @@ export type SentRequests = Readonly<
 /** Dimensions by which requests of pipeline steps count; by all others, only the requests of the pipelines do. */
 export const BY_STEP: readonly Dimension[] = ['length', 'step', 'kind', 'model'];
 
-/** Part to which a request belongs, or for GPU time alone that of a pipeline step; −1: none. `gpu`: of its last INFER; −1: none. */
+/** Part to which a request belongs, for GPU time also of a pipeline step's; −1: none. `gpu`: of its last INFER; −1: none. */
 export type PartOf = (requests: SentRequests, slot: number, gpu: number) => number;
 
 /** Parts of each dimension of a run, in order, and how a request finds its own. */

@@ -52,7 +52,7 @@ export function modelsOf(names: readonly string[]): string[] {
   return [...new Set(models.map((part) => part!.key))].sort();
 }
 
-/** Names of figures other than percentiles and those of parts. */
+/** Names of figures, without percentiles and figures of parts. */
 export function figureNames(): string[] {
   return Object.keys(FIGURES);
 }

@@ -22,7 +22,7 @@ interface SummaryOptions {
   readonly slosMs?: readonly (number | null)[];
   /** Time in service by kind of GPU; null, the default: the whole run. */
   readonly paid?: readonly PaidKind[] | null;
-  /** Percentiles beyond those of every run, ascending. */
+  /** Percentiles in addition to those of every run, ascending. */
   readonly percentiles?: readonly number[];
 }
 

@@ -94,7 +94,7 @@ export class Collector {
     this.recorder.watch(controller);
   }
 
-  /** Result of a run whose scheduler was observed. `arrivals`: warm-up included. */
+  /** Result of a run with an observed scheduler. `arrivals`: warm-up included. */
   finish(kind: 'simulated' | 'live', digest: string, arrivals: number): ScheduledRun {
     const { experiment, recorder, timeline, fleet } = this;
     const onNs = this.paid?.reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
@@ -142,7 +142,7 @@ export class Collector {
     return cost === null ? {} : { cost };
   }
 
-  /** Result of a run of which only the answers were seen. */
+  /** Result of a run of which only answers were observed. */
   finishAsClient(kind: RunKind, arrivals: number): RunResult & { readonly setup: RunSetup } {
     const { experiment, recorder, workload } = this;
     const { percentiles = [], peakRssBytes } = this.options;

@@ -70,7 +70,7 @@ export interface ClusterObserver {
   draining?(requests: number, upToNs: number): void;
   /** All requests but this many are answered; workers are still connected. */
   ending?(unanswered: number): Promise<void>;
-  /** Everything has ended; `digest` is that of all decisions. */
+  /** Everything has ended; `digest` covers all decisions. */
   ended?(digest: string): Promise<void>;
 }
 

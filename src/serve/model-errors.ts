@@ -43,7 +43,7 @@ export function gone(name: string): ServiceError {
   );
 }
 
-/** Text, to follow the reason of a failed load, about what is still served of the model; '' if nothing is. */
+/** Text after the reason of a failed load: the versions still served; '' if none is. */
 export function whatIsServed(before: readonly Deployed[], after: readonly Deployed[]): string {
   const ready = after.filter(({ state }) => state === 'ready');
   const had = new Set(before.filter(({ state }) => state === 'ready').map(({ handle }) => handle));

@@ -176,7 +176,7 @@ export class ModelHandles {
       for (const { request } of before.waiting) this.inferElsewhere(request, handle, known);
   }
 
-  /** One that failed to load again may sleep by now, and is kept. */
+  /** Forgets old handles, but not of a model that failed to load again, which may sleep by now. */
   private forgetOld(): void {
     const { left, handles } = this;
     const beforeNs = this.service.nowNs() - KNOWN_NS;

@@ -77,7 +77,7 @@ export class ModelService implements WatchedService {
   private telling: Timer | null = null;
   /** Resolves when all watchers know of the last change. */
   private notified: Promise<unknown> = Promise.resolve();
-  /** That of its handles, once there is a cluster: before, no model takes requests. */
+  /** `infer` of its handles, once there is a cluster; before that, no model takes requests. */
   infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
   private readonly table = new ModelTable(() => this.replace());
@@ -170,7 +170,7 @@ export class ModelService implements WatchedService {
     await this.tellNow();
   }
 
-  /** Call when a worker has come up: retries what could not be served, unless a worker needed for it is absent. */
+  /** Call when a worker has come up: retries models that could not be served, unless a worker they need is absent. */
   workersCame(): void {
     if (this.isStarting || this.there.host.away.length > 0) return;
     this.retry().catch((error) => this.complain(error));
@@ -344,7 +344,7 @@ export class ModelService implements WatchedService {
   }
 
   /**
-   * Names of models of which exactly what is offered is served. A start need not ask the workers about each of these again,
+   * Names of models served exactly as offered. A start need not ask the workers about each of these again,
    * which would take long with thousands.
    */
   private servedAsFound({ versions, problems }: ModelList): ReadonlySet<string> {
@@ -497,7 +497,7 @@ export class ModelService implements WatchedService {
       for (const one of version === null ? table.affected(name) : [version])
         this.failed(name, one, error, table.get(name, one), how);
     }
-    // One that stands in for a damaged one is not loaded next to the served one, but stays if it is that.
+    // A substitute for a damaged version is not loaded next to the served one, but stays if it is the served one.
     const served = table.versions(name).filter(({ state }) => state === 'ready');
     const wanted = versions.filter(
       ({ standsIn, version }) =>

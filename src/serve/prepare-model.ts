@@ -30,7 +30,7 @@ interface PrepareOptions {
   readonly pageBytes: number;
   /** Folder for files derived from models; null: next to them, if that is writable. */
   readonly cacheDir: string | null;
-  /** Effort for a model without a profile, and the time that it may take. Default: `full`, and that of the effort. */
+  /** Effort for a model without a profile, by default `full`, and its time, by default that of the effort. */
   readonly measure?: Measure;
   readonly budgetNs?: number | undefined;
 }

@@ -93,7 +93,7 @@ export class RepositorySource implements ModelSource {
     return this.preparers[sum % this.preparers.length].call(task);
   }
 
-  /** Measures one provisional model in full if nothing else has happened of late: its next load has the result. */
+  /** Measures one provisional model in full if the process was idle; its next load uses the result. */
   private idleLook(): void {
     const { user, system } = process.cpuUsage(this.cpu);
     this.cpu = process.cpuUsage();

@@ -110,7 +110,7 @@ export class RequestSpans implements ClusterObserver {
     this.causes = new CauseFinder(assembly.cluster.spec.models);
   }
 
-  /** Sends what is queued, for as long as OTEL_EXPORTER_OTLP_TIMEOUT says. */
+  /** Flushes the queue, for at most OTEL_EXPORTER_OTLP_TIMEOUT. */
   async ended(): Promise<void> {
     await this.provider.shutdown().catch(() => {});
   }
@@ -225,7 +225,7 @@ function reasonOf(error: unknown): string {
   return message || code || error.name;
 }
 
-/** Counts spans by what became of them, as the SDK reports it. */
+/** Counts spans by result, as the SDK reports it. */
 function spanCounts(registry: Registry): MeterProvider {
   const counts = new Map<string, number>();
   readOnScrape(registry, 'escapement_otlp_spans_total', () =>

@@ -103,7 +103,7 @@ export class ScalingObserver implements ClusterObserver {
   }
 }
 
-/** Matches kinds by name; a single kind is that of the workers, whatever they call it. */
+/** Matches kinds by name; a single kind matches the workers' kind, whatever its name. */
 function findKinds(listed: readonly KindFacts[], kinds: readonly string[]): Asked[] {
   const isPlain = listed.length === 1 && kinds.length === 1;
   const found = listed.map((facts) => ({

@@ -9,23 +9,23 @@ import { ensemblePipeline } from './ensemble-pipeline.js';
 import type { ModelHandles } from './model-handles.js';
 import { type Deployed, isUnloaded, type ModelTable } from './model-table.js';
 
-/** A pipeline that a server was given, and what became of it. */
+/** A pipeline of a server, and its state. */
 interface Row {
   readonly name: string;
   /** Null: its ensemble is. */
   readonly definition: PipelineDefinition | null;
-  /** As a repository has it; null: it is not from one. */
+  /** Definition in a repository; null: it is not from one. */
   ensemble: Ensemble | null;
   /** The ensemble that was served last, and is as long as its replacement cannot be. */
   last: Ensemble | null;
-  /** Why the repository's file of it cannot be read; ''. */
+  /** Why its file in the repository cannot be read; '' if it can. */
   refused: string;
   /** The pipeline as its models make it; null: they are not there. */
   wired: ServedPipeline | null;
   /** Models in their slots that it was last wired with; '': none. */
   models: string;
   handle: number;
-  /** Why it, or what would replace it, cannot be served; ''. */
+  /** Why it, or its replacement, cannot be served; '' if it can. */
   problem: string;
   /** Problem that the log has last. */
   warned: string;
@@ -47,7 +47,7 @@ interface Place {
 
 /** Pipelines of a server and ensembles of its repository, each in service while all of its models are. */
 export class ServedPipelines {
-  /** At the index of its pipeline. */
+  /** Served pipelines, by index. */
   private rows: (Row | undefined)[] = [];
   /** Handles of models that pipelines need. */
   private readonly needed = new Set<number>();
@@ -98,7 +98,7 @@ export class ServedPipelines {
     );
   }
 
-  /** Why a pipeline, or what would replace it, is not served; '' if it is. */
+  /** Why a pipeline, or its replacement, is not served; '' if it is. */
   problemOf(name: string): string {
     const { problem = '', wired = null } = this.row(name) ?? {};
     return problem && wired !== null ? `${problem}; the pipeline loaded before stays in service` : problem;

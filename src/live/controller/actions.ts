@@ -77,7 +77,7 @@ function actionMessage(
   const message = { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs };
   if (kind !== INFER) return { ...message, inputs: [] };
   const requests = Array.from({ length: count }, (_, r) => waiting[action.requests[r]]);
-  // In the place of an answered request another one runs twice, since sizes may depend on lengths.
+  // Another request runs twice in place of an answered one, since sizes may depend on lengths.
   const other = requests.find((request) => request !== null);
   const inputs: Uint8Array[] = [];
   const kept: KeptPart[] = [];

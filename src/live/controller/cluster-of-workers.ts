@@ -182,7 +182,7 @@ export function onKinds(everywhere: readonly ModelOfKind[], kinds: number): Serv
   };
 }
 
-/** `lengths`: those of the result; some may have measured others, if inputs are not padded. */
+/** `lengths`: lengths of the result; workers may have measured others if inputs are not padded. */
 function slowest(models: readonly ServedModel[], lengths?: readonly number[]): ModelTimes {
   const specs = models.map(({ spec }) => spec);
   const loadNs = Math.max(...specs.map((spec) => spec.loadNs));

@@ -254,7 +254,7 @@ export class FleetModels {
   }
 }
 
-/** Reference to a model; `asked` supplies what it lacks. */
+/** Reference to a model; `asked` supplies missing fields. */
 function referenceOf(
   { spec, version, digest }: ServedModel,
   asked: Partial<ModelReference> = {},

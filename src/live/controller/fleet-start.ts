@@ -15,7 +15,7 @@ interface InitialWorkers {
 
 /**
  * Workers that make up the cluster: all static ones that have come, and the dynamic ones that fit, as far as there is
- * room. If no static one has come, the first dynamic one decides what the others must be.
+ * room. If no static one has come, the first dynamic one sets the requirements for the others.
  */
 export function initialWorkers(workers: readonly FleetWorker[], maxGpus: number | null): InitialWorkers {
   const present: { readonly name: string; readonly description: WorkerDescription }[] = [];
@@ -36,7 +36,7 @@ export function initialWorkers(workers: readonly FleetWorker[], maxGpus: number 
 
 /** Time for workers to come, and how many of them must. */
 export interface StartupTimeout {
-  /** Rejects if fewer are present by then; null: waits indefinitely. */
+  /** Time after which it rejects if fewer are present; null: it waits indefinitely. */
   readonly timeoutNs: number | null;
   /** Minimum number of workers. Default: all. */
   readonly minWorkers?: number;
@@ -44,7 +44,7 @@ export interface StartupTimeout {
   readonly graceNs?: number;
 }
 
-/** Resolves when enough of the workers, whose number may grow, are present. Rejects with `E_WORKER`. */
+/** Resolves when enough workers are present; more may register meanwhile. Rejects with `E_WORKER`. */
 export async function enoughInTime(
   workers: readonly FleetWorker[],
   changes: Condition,

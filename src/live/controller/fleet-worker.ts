@@ -19,7 +19,7 @@ export interface Registration {
  */
 type Phase = 'waiting' | 'connecting' | 'joining' | 'serving' | 'draining' | 'gone';
 
-/** A link may report a worker up again without a word that it was down. */
+/** A link may report a worker up again without having reported it down. */
 const TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
   waiting: ['connecting', 'gone'],
   connecting: ['joining', 'waiting', 'gone'],
@@ -32,12 +32,12 @@ const TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
 /** A worker of a fleet. Static ones are known from the start; dynamic ones register, and may leave for good. */
 export class FleetWorker {
   phase: Phase = 'connecting';
-  /** Number of transitions: what was begun in an earlier phase is void. */
+  /** Number of transitions; work begun in an earlier phase is void. */
   life = 0;
   link: WorkerLink;
   /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown dynamic worker has none. */
   gpuNumbers: readonly number[] = [];
-  /** Number of these known to exist; 0: it has not been there yet. */
+  /** Number of these known to exist; 0: it has never been up. */
   known = 0;
   description: WorkerDescription | null = null;
   /** Index of its GPUs' kind in the cluster; 0 until there is one. */

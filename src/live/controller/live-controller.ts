@@ -98,7 +98,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       options.events.wokeLate(lateNs);
       this.step();
     });
-    // A GPU counts as gone until its worker has reported what it holds.
+    // A GPU counts as gone until its worker has reported its models.
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
     fleet.begin({
       gpuUp: (gpu, present, kind) => this.gpuUp(gpu, present, kind),
@@ -161,7 +161,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     return number;
   }
 
-  /** Sets the number of requests of a later step, as that of a step's request in `slot` says, which is about to end. */
+  /** Sets the number of requests of a later step from the output of the step request in `slot`, which is about to end. */
   setCount(slot: number, step: number, count: number): void {
     this.core.setCount(slot, step, count);
     this.options.journal?.setCount(slot, step, count);

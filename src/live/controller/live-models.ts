@@ -145,7 +145,7 @@ export class LiveModels {
     this.announce(index, model);
   }
 
-  /** Takes requests for a model, or for a pipeline, whose indices follow those of the models. */
+  /** Takes requests for a model or pipeline; pipelines have the indices after the models. */
   announce(index: number, model: ServedModel): void {
     const { events, state, specs, changed } = this.options;
     while (specs.length < index) (specs as ModelSpec[]).push(NO_MODEL);
@@ -195,7 +195,7 @@ class LoadTimes {
   }
 }
 
-/** Same files and settings under the same name. */
+/** True for the same files and settings under the same name. */
 function keyOf({ spec, version, digest = '' }: ServedModel, kind: number): string {
   return JSON.stringify([spec.name, version, digest, kind]);
 }

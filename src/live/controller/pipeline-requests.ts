@@ -23,7 +23,7 @@ interface Tensor {
   readonly shape: Shape;
 }
 
-/** A pipeline's request, and what its steps have yielded. */
+/** A request of a pipeline, and the outputs of its steps so far. */
 interface Flow {
   readonly slot: number;
   readonly request: InferenceRequest;
@@ -39,7 +39,7 @@ interface Flow {
   batchSize: number;
   /** The step that ended last; '': none has. */
   last: string;
-  /** Why one of its requests failed; '' if none has. `isOfInputs`: by what the client sent. */
+  /** Why one of its requests failed; '' if none has. `isOfInputs`: because of the client's inputs. */
   error: string;
   isOfInputs: boolean;
 }
@@ -62,7 +62,7 @@ interface StepKeeper {
  */
 export class PipelineRequests {
   private readonly pipelines: ServedPipeline[] = [];
-  /** By slot: the flow of a pipeline's request; that of a step's request, with its place. */
+  /** By slot: the flow of a pipeline request, or of a step request with its place. */
   private readonly flows: (Flow | undefined)[] = [];
   private readonly steps: (
     | { readonly flow: Flow; readonly step: number; readonly i: number; readonly keep: readonly number[] }
@@ -93,7 +93,7 @@ export class PipelineRequests {
     });
   }
 
-  /** Answer to a request whose inputs have too many rows; null: they have not. */
+  /** Answer to a request with too many rows in its inputs; null: it has not. */
   tooMany(index: number, counts: Int32Array): InferenceAnswer | null {
     const step = counts.findIndex((count) => count > MOST_FAN_OUT);
     if (step < 0) return null;
@@ -188,7 +188,7 @@ export class PipelineRequests {
     }
   }
 
-  /** Call when the core fails the request in `slot`, with its answer if it were that of a client. */
+  /** Call when the core fails the request in `slot`, with the answer that a client would get. */
   failed(slot: number, answerOf: () => InferenceAnswer): void {
     const known = this.steps[slot];
     if (known === undefined) return;
@@ -199,7 +199,7 @@ export class PipelineRequests {
     flow.error = error === WORKER_LOST ? error : waited(id, answer) || `step ${id}: ${error}`;
   }
 
-  /** Call when the core has answered the request in `slot`. Returns undefined unless it is that of a pipeline. */
+  /** Call when the core has answered the request in `slot`. Returns undefined for requests of no pipeline. */
   end(slot: number, outcome: Outcome): PipelineEnd | undefined {
     const flow = this.flows[slot];
     if (flow === undefined) return undefined;
@@ -260,7 +260,7 @@ export class PipelineRequests {
     this.controller.setCount(slot, step, -1);
   }
 
-  /** Fails a request of which a worker had tensors. */
+  /** Fails a request whose tensors a worker kept. */
   private lose(flow: Flow | undefined): void {
     if (flow === undefined) return;
     const { slot, request } = flow;
@@ -287,7 +287,7 @@ function waited(id: string, answer: InferenceAnswer): string {
   return answer.outcome === OUTCOME_TIMEOUT && answer.error === '' ? `step ${id} ${waitedText(answer)}` : '';
 }
 
-/** Tensors with the shapes that they have, or those of their signatures. */
+/** Tensors with their own shapes, or else with the shapes of their signatures. */
 function given(
   signatures: readonly { readonly shape: Shape }[],
   tensors: readonly Uint8Array[],
@@ -300,7 +300,7 @@ function keptPart(key: number, { datatype }: TensorSignature, shape: Shape): Par
   return { key, begin: 0, end: bytesOfShape(datatype, shape) };
 }
 
-/** A tensor of a step, those of its requests stacked if it may have several, or one of the client. */
+/** A tensor of the client or of a step; stacked over the step's requests if it may have several. */
 function whole({ pipeline, request, yields }: Flow, { step, index }: TensorSource): Tensor {
   if (step < 0) return given(pipeline.model.signature.inputs, request.inputs, request.shapes)[index];
   const rows = yields[step].map((own) => own[index]);

@@ -15,7 +15,7 @@ export const API_ERRORS = {
   /** The path is there, the method is not. */
   needsGet: { http: 405, grpc: 12 },
   needsPost: { http: 405, grpc: 12 },
-  /** It would need what only a restart does. */
+  /** It needs a restart of the server. */
   needsRestart: { http: 409, grpc: 9 },
   /** The client sends too slowly. */
   tooSlow: { http: 408, grpc: 4 },
@@ -26,18 +26,18 @@ export const API_ERRORS = {
   unimplemented: { http: 501, grpc: 12 },
   /** The SLO cannot be met. */
   rejected: { http: 429, grpc: 8 },
-  /** Its tenant sends more than it may. */
+  /** Its tenant exceeds its limit. */
   overLimit: { http: 429, grpc: 8 },
   /** The SLO could not be met any more. */
   timeout: { http: 504, grpc: 4 },
-  /** Its client has gone. HTTP has no code for that; this is what proxies log. */
+  /** Its client has gone. HTTP has no code for that; proxies log this one. */
   cancelled: { http: 499, grpc: 1 },
   failed: { http: 500, grpc: 13 },
-  /** Requests under way hold all the memory that they may, or those of one address are too many. */
+  /** Requests in flight use all the memory allowed, or an address has too many. */
   overBudget: { http: 503, grpc: 8 },
-  /** The threads that decode large bodies have too many before it. */
+  /** The threads that decode large bodies have too many waiting. */
   tooBusy: { http: 503, grpc: 8 },
-  /** There are as many connections as there may be. */
+  /** The limit on connections is reached. */
   tooManyConnections: { http: 503, grpc: 14 },
   /** Another controller drives the workers. */
   standby: { http: 503, grpc: 14 },
@@ -63,7 +63,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whatever a handler threw, as the client sees it. What is no `ApiError` is a fault of ours, never a crash. */
+/** Error of a handler as the client sees it. Anything but an `ApiError` is a bug of the server, never a crash. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof ServiceError) return new ApiError(thrown.kind, thrown.message);

@@ -116,7 +116,7 @@ export class Call {
     this.answered(this);
   }
 
-  /** The worst that happened to one of the requests; null: all were executed. */
+  /** Worst failure of its requests; null: all were executed. */
   apiError(): ApiError | null {
     let worst = this.answers[0];
     // The numbers of the outcomes ascend by gravity: a failure must not be mistaken for load.
@@ -158,7 +158,7 @@ export class Call {
   }
 }
 
-/** Refused on arrival, or when it was queued again. */
+/** Error of a request refused on arrival, or when it was queued again. */
 function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): ApiError {
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
   const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
@@ -218,7 +218,7 @@ export interface Answer {
   readonly outputs: readonly AnswerOutput[];
 }
 
-/** Builds the answer to a call; throws the `ApiError` that became of it. */
+/** Builds the answer to a call, or throws its `ApiError`. */
 export function answerOf(call: Call, { spec, version, signature, labels }: ServedModel): Answer {
   const apiError = call.apiError();
   if (apiError !== null) throw apiError;

@@ -41,9 +41,9 @@ export interface FrontendOptions extends Partial<Limits> {
   readonly tls?: ServerTls | null;
   /** Origins, with commas in between, whose web pages may use the HTTP API; `*`: all; null: none. */
   readonly cors?: string | null;
-  /** Where this frontend counts what it holds; null: it is the only one of its process. */
+  /** Shared counters of held memory; null: it is the only frontend of its process. */
   readonly budget?: BudgetSlot | null;
-  /** Where it counts what it refuses; see `newApiErrorCounters`. Null: no metrics show it. */
+  /** Counters of refused requests, see `newApiErrorCounters`; null: no metrics show them. */
   readonly apiErrors?: SharedArrayBuffer | null;
   /** Other threads listen on the same port. */
   readonly reusePort?: boolean;

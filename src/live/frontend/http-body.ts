@@ -56,7 +56,7 @@ function deflate(compression: Compression, text: string): Uint8Array<ArrayBuffer
   return (compression === 'gzip' ? gzipSync : deflateSync)(text, FAST) as Uint8Array<ArrayBuffer>;
 }
 
-/** The body of an infer request, and what it must fit. Plain data. */
+/** The body of an infer request, and its requirements. Plain data. */
 export interface DecodeTask {
   /** The body, as it came. */
   readonly pieces: readonly Uint8Array[];
@@ -148,7 +148,7 @@ const LEAST_HEAP_MIB = 128;
 /** Memory for parsing the costliest JSON, bytes per byte: "[]," makes a list of every third. */
 const HEAP_PER_BYTE = 48;
 
-/** Threads of low priority for bodies and answers that would hold up others. They start with the first one. */
+/** Low-priority threads for bodies and answers that would delay others; started with the first one. */
 export class Codec {
   private pool: Piscina | null = null;
 

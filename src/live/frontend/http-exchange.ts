@@ -21,7 +21,7 @@ import { Origins, Site, traceOf } from './site.js';
 const JSON_TYPE = 'application/json';
 /** Methods that a path accepts, by the method it was declared with. */
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
-/** Errors that are likely to be gone a second later. */
+/** Errors that are likely to end within a second. */
 const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set([
   ...(['overBudget', 'tooBusy', 'standby', 'notReady'] as const),
 ]);
@@ -48,7 +48,7 @@ export class HttpSite extends Site {
 /** Looks at a connection, within its idle time, after which it is closed if nothing has come. */
 export const MOST_IDLE_LOOKS = 10;
 
-/** A connection, with what is under way on it. */
+/** A connection with its pending requests. */
 export class HttpConnection {
   private readonly exchanges = new Set<HttpExchange>();
   /** Bytes that are no request came: it ends when all before was answered. */
@@ -92,7 +92,7 @@ export class HttpConnection {
     if (this.idleLooks >= MOST_IDLE_LOOKS) this.socket.destroy();
   }
 
-  /** Hangs up on a client that has not said a word. */
+  /** Hangs up on a client that has sent nothing. */
   destroySilent(): void {
     if (this.socket.bytesRead === 0) this.socket.destroy();
   }
@@ -112,7 +112,7 @@ export class HttpConnection {
     return true;
   }
 
-  /** Sends an error after the answers that are due, and hangs up: further input is no request. */
+  /** Sends an error after the pending answers, and hangs up: further input cannot be a request. */
   end(problem: ApiError): void {
     if (this.isLost) return;
     this.isLost = true;
@@ -152,7 +152,7 @@ export class HttpExchange {
     readonly connection: HttpConnection,
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
-    /** Its client waits for a word before it sends the body. */
+    /** True if its client waits for 100 Continue before it sends the body. */
     private readonly asksFirst: boolean,
   ) {
     this.arrivalNs = site.service.nowNs();
@@ -177,7 +177,7 @@ export class HttpExchange {
     return this.isOver || this.response.destroyed || this.request.socket.destroyed;
   }
 
-  /** Makes what it holds of the memory budget `bytes`, until it is over. Throws an `ApiError`. */
+  /** Sets its part of the memory budget to `bytes`, until it is over. Throws an `ApiError`. */
   hold(bytes: number): void {
     if (!this.isOver) this.held.set(bytes);
   }
@@ -205,7 +205,7 @@ export class HttpExchange {
   body(limitBytes: number, advice: string, use: (pieces: readonly Buffer[]) => unknown): void {
     const { request, announcedBytes } = this;
     const tooLarge = () => new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes${advice}`);
-    // What is announced as too large is turned away before any of it was read.
+    // A body announced as too large is refused before any of it is read.
     if (announcedBytes > limitBytes) throw tooLarge();
     if (this.asksFirst) this.response.writeContinue();
     const pieces: Buffer[] = [];
@@ -262,7 +262,7 @@ export class HttpExchange {
     const predicted = isPredicted ? `,"predicted_ms":${predictedMs}` : '';
     const text = `{"error":${JSON.stringify(message)}${predicted}}`;
     const headers = ['content-type', JSON_TYPE];
-    // Whole seconds are the finest that the header can say.
+    // The header has whole seconds.
     if (kind === 'rejected' || kind === 'overLimit')
       headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
     else if (SOON_OVER.has(kind)) headers.push('retry-after', '1');
@@ -348,7 +348,7 @@ function bytesOf(json: string | Uint8Array): Uint8Array {
 /** Time for which input is still read after an error, so that the client sees the answer. */
 const LINGER_MS = 1000;
 
-/** Says why a connection ends, as the answer to whatever came, and ends it. */
+/** Ends a connection with the reason, as the answer to any input. */
 export function hangUp(socket: Socket, problem: ApiError | null): void {
   if (socket.writable) socket.end(problem === null ? '' : lastAnswer(problem));
   // A connection that is closed with bytes unread is reset, and its client may not see what was written.

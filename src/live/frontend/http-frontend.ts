@@ -41,7 +41,7 @@ import {
 } from './limits.js';
 import { checkToken } from './site.js';
 
-/** Time for which a closing server goes on listening: a request that is on its way is answered, not reset. */
+/** Time for which a closing server keeps listening, so that requests in transit are answered, not reset. */
 const LAST_CALL_MS = 250;
 
 /**
@@ -128,7 +128,7 @@ function newServer({ tls, ...settings }: FrontendSettings): Server {
   return createTlsServer({ ...options, ...tls, handshakeTimeout: handshakeTimeoutMs });
 }
 
-/** Lets in as many connections as there may be; the next ones hear why, unless they expect TLS. */
+/** Admits connections up to the limit; further ones get a reason, unless they expect TLS. */
 function limitConnections(server: Server, site: HttpSite): void {
   let leaving = 0;
   server.on('connection', (socket: Socket) => {
@@ -147,13 +147,13 @@ function limitConnections(server: Server, site: HttpSite): void {
   });
 }
 
-/** Gets the parts of the path; what it returns is the answer as JSON. Throws an `ApiError`. */
+/** Gets the parts of the path and returns the answer, sent as JSON. Throws an `ApiError`. */
 type Handler = (exchange: HttpExchange, name: string, version: string) => unknown;
 
 const MODEL = '/v2/models/([^/]+)(?:/versions/([^/]+))?';
 const REPOSITORY_MODEL = '/v2/repository/models/([^/]+)';
 
-/** All that the HTTP port answers, with who may ask; the first that matches counts. */
+/** All routes of the HTTP port, with who may use them; the first match counts. */
 export const ROUTES = [
   route('POST', `${MODEL}/infer`, infer),
   // These two need no token.
@@ -200,7 +200,7 @@ const LEFT_OUT = [
 const CORS_HEADERS =
   'authorization, content-type, content-encoding, inference-header-content-length, traceparent';
 
-/** Answers a request with what its handler returns, as JSON, unless that is nothing. Throws an `ApiError`, or rejects with it. */
+/** Answers a request with its handler's result as JSON, if any. Throws an `ApiError`, or rejects with it. */
 function dispatch(exchange: HttpExchange): unknown {
   const { request, path, site, header } = exchange;
   exchange.isLast = true;
@@ -228,7 +228,7 @@ function dispatch(exchange: HttpExchange): unknown {
   return value instanceof Promise ? value.then(reply) : reply(value);
 }
 
-/** Says what a path allows. Reveals nothing of models, so it takes no token: browsers send none with it. */
+/** Lists the methods of a path. Takes no token, as browsers send none with OPTIONS, and reveals nothing of models. */
 function options(exchange: HttpExchange, method: 'GET' | 'POST' | undefined): void {
   if (method === undefined) throw noSuchPath(exchange.path);
   const allow = ALLOW[method];
@@ -242,7 +242,7 @@ function options(exchange: HttpExchange, method: 'GET' | 'POST' | undefined): vo
   exchange.send(204, headers);
 }
 
-/** `problem`: why the server is not what is asked; null: it is. */
+/** `problem`: why the server is not live or not ready; null: it is. */
 function health(exchange: HttpExchange, asked: 'live' | 'ready', problem: string | null): void {
   const answer = problem === null ? { [asked]: true } : { [asked]: false, error: problem };
   exchange.sendJson(problem === null ? 200 : 503, JSON.stringify(answer));
@@ -337,7 +337,7 @@ function infer(exchange: HttpExchange, name: string, version: string): void {
   });
 }
 
-/** Asks the service what a client asks. Throws an `ApiError`. */
+/** Passes an inference of a client to the service. Throws an `ApiError`. */
 function ask(exchange: HttpExchange, index: number, model: ServedModel, asked: Inference): void {
   if (exchange.isGone) return;
   const { site, header, connection, arrivalNs, trace } = exchange;

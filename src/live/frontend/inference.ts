@@ -38,7 +38,7 @@ interface WantedOutput {
   readonly index: number;
   /** Over HTTP: as binary data, not JSON. */
   readonly binary: boolean;
-  /** So many of its largest elements, by name; 0: the output itself. */
+  /** Number of largest elements to return by name; 0: the output itself. */
   readonly classes: number;
 }
 
@@ -59,12 +59,12 @@ export interface Inference {
   readonly outputs: readonly WantedOutput[];
 }
 
-/** An input whose name, datatype and shape were checked. */
+/** An input with its name, datatype and shape checked. */
 interface InputTensor {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: Shape;
-  /** That it must have; for texts, the least. */
+  /** Required bytes; for texts, the least. */
   readonly bytes: number;
   /** Its `binary_data_size`; −1: none. */
   readonly binaryBytes: number;
@@ -206,7 +206,7 @@ class InputSet {
     throw wrongInput(missing.name, `missing, expected ${this.expected(missing)}`);
   }
 
-  /** Where clients choose sizes they could ask for any amount of memory: throws an `ApiError`. */
+  /** Bytes of an input. Throws an `ApiError` for sizes, chosen by the client, that need too much memory. */
   private bytesOf(signature: TensorSignature, shape: Shape): number {
     const { name, datatype, bytes } = signature;
     if (!this.isFree) return this.count * (this.length > 0 ? bytesAtLength(signature, this.length) : bytes);
@@ -404,7 +404,7 @@ function prioritiesOf(classes: readonly PriorityClass[]): string {
   return ['0', ...texts].join(', ');
 }
 
-/** Values that clients send where they mean none. */
+/** Values that clients send for none. */
 function isNothing(value: unknown): boolean {
   return value === 0 || value === 0n || value === '' || value === false || value === null;
 }

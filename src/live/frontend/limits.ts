@@ -4,7 +4,7 @@ import { GIB, KIB, MIB } from '../../base/units.js';
 import { clientOf } from '../wire/address.js';
 import { ApiError } from './api-error.js';
 
-/** Limits that a server may set. What is above one is refused before work is done for it. */
+/** Configurable limits of a server. Requests beyond one are refused before work is done for them. */
 export interface Limits {
   /** Largest batch of one call, which is split into as many requests. */
   readonly maxBatch: number;
@@ -97,23 +97,23 @@ export const CODEC_TIMEOUT_MS = 15_000;
 export const MOST_CODEC_QUEUE = 256;
 /** Elements of one output that are sorted for a classification: 413. */
 export const MOST_CLASSIFIED = 2 ** 18;
-/** Connections beyond the limit that hear why at a time; further ones are closed without a word. */
+/** Most connections beyond the limit that get a reason at a time; further ones are closed without one. */
 export const MOST_TURNED_AWAY = 100;
-/** Time that a graceful close waits for requests under way. */
+/** Time that a graceful close waits for pending requests. */
 export const GRACE_MS = 10_000;
 
-/** Limits on what clients hold and have under way, over all frontends of the process. */
+/** Quotas of clients on memory, requests and connections, over all frontends of the process. */
 type SharedLimits = Pick<
   Limits,
   'maxInflightBytes' | 'maxBodyBytes' | 'maxConnections' | 'maxClientRequests'
 >;
 
-/** Memory up to which a connection may draw on the part that is kept free for small requests. */
+/** Memory of a connection up to which it may use the part reserved for small requests. */
 const SMALL_BYTES = 64 * KIB;
-/** That part: one of so many. Large bodies fill the rest at most, so small requests get through. */
+/** Fraction of the budget (1 / this) that large bodies leave to small requests. */
 const RESERVED_SHARE = 8;
 
-/** Counts what clients take before they get it. One per thread, which sees what all have counted. */
+/** Counts what clients take, before they get it. One per thread; each sees the totals of all. */
 export class Budget {
   private readonly counters: Int32Array;
   private readonly own: number;
@@ -131,7 +131,7 @@ export class Budget {
     return new Account(this, clientOf(address));
   }
 
-  /** Where a client is counted. */
+  /** Bucket in which a client is counted. */
   bucketOf(client: string): number {
     const seed = this.counters[this.counters.length - 1];
     return createHash('sha256').update(`${seed} ${client}`).digest().readUInt32LE() % BUCKETS;
@@ -142,7 +142,7 @@ export class Budget {
     Atomics.add(this.counters, this.own + placeOf(what, bucket), count);
   }
 
-  /** Count of one client, by its bucket; without it that of all clients. */
+  /** Count of one client, by its bucket, or of all clients. */
   count(what: Counted, bucket?: number): number {
     let sum = 0;
     const first = bucket === undefined ? what : placeOf(what, bucket);
@@ -151,7 +151,7 @@ export class Budget {
   }
 }
 
-/** Account of one connection. What it takes beyond a limit throws an `ApiError`, and is not taken. */
+/** Account of one connection. Taking more than a limit throws an `ApiError` and takes nothing. */
 export class Account {
   /** KiB. */
   private held = 0;
@@ -159,13 +159,13 @@ export class Account {
 
   constructor(
     private readonly budget: Budget,
-    /** The address that it belongs to, as quotas tell them apart. */
+    /** Its address, as distinguished by quotas. */
     readonly client: string,
   ) {
     this.bucket = budget.bucketOf(client);
   }
 
-  /** A connection comes in; `leave` later. */
+  /** Admits a connection; call `leave` later. */
   enter(): void {
     const { maxConnections } = this.budget.limits;
     const ofOne = Math.ceil(maxConnections / 2);
@@ -179,7 +179,7 @@ export class Account {
     this.budget.add(CONNECTIONS, this.bucket, -1);
   }
 
-  /** So many requests go to the service; `answered` later, also for a client that has gone. */
+  /** Counts requests sent to the service; call `answered` later, even if the client has gone. */
   ask(requests: number): void {
     const { maxClientRequests } = this.budget.limits;
     const limit = maxClientRequests ?? Number.POSITIVE_INFINITY;
@@ -198,7 +198,7 @@ export class Account {
     return new Held(this);
   }
 
-  /** Takes so many KiB, or gives them back. */
+  /** Takes KiB, or gives them back. */
   take(kib: number): void {
     const { maxInflightBytes, maxBodyBytes } = this.budget.limits;
     const held = this.held + kib;
@@ -242,7 +242,7 @@ export class Held {
 
   constructor(private readonly account: Account) {}
 
-  /** Holds so many bytes, in whole KiB, instead of what it held. Throws an `ApiError`, and changes nothing then. */
+  /** Changes the bytes held to this number, in whole KiB. Throws an `ApiError` and then changes nothing. */
   set(bytes: number): void {
     const kib = Math.ceil(bytes / KIB) - Math.ceil(this.bytes / KIB);
     if (kib !== 0) this.account.take(kib);
@@ -256,7 +256,7 @@ const CONNECTIONS = 1;
 const REQUESTS = 2;
 type Counted = typeof KIB_HELD | typeof CONNECTIONS | typeof REQUESTS;
 
-/** Where one thread counts what it holds, so that all threads share one total. Plain data: it crosses threads. */
+/** Counters of one thread, which add up to a total over all threads. Plain data: it crosses threads. */
 export interface BudgetSlot {
   readonly counters: SharedArrayBuffer;
   readonly slot: number;

@@ -36,7 +36,7 @@ export class Site {
     this.budget = new Budget(settings, settings.budget ?? undefined);
   }
 
-  /** Lets a connection in until it closes. Throws an `ApiError` if there are as many as there may be. */
+  /** Admits a connection until it closes. Throws an `ApiError` beyond the limit. */
   admit(socket: Socket): Account {
     const account = this.accountOf(socket);
     try {
@@ -92,7 +92,7 @@ export class Catalog {
     if (this.service.state.notReady === STANDS_BY) this.checkServerReady();
     const versions = this.byName().get(name);
     if (versions === undefined) {
-      // Until it is ready it does not know all.
+      // Models may be missing until it is ready.
       this.checkServerReady();
       throw new ApiError('unknown', `Request for unknown model: ${shown(name)} is not found`);
     }
@@ -211,7 +211,7 @@ export class Catalog {
     await this.service.unload(name);
   }
 
-  /** Passes on, once per state of the service, that a model that is loading was requested. */
+  /** Reports requests for a loading model, once per state of the service. */
   private want(name: string): void {
     if (this.wanted.has(name)) return;
     this.wanted.add(name);
@@ -258,7 +258,7 @@ function isVersion(version: string): (entry: ModelEntry) => boolean {
   return (entry) => (version === '' ? entry.isDefault : entry.version === version);
 }
 
-/** Rejects parameters without an effect, which clients would otherwise believe to have one. */
+/** Rejects parameters without an effect, so that clients do not rely on them. */
 function refuseParameters([foreign]: readonly string[]): void {
   if (foreign === undefined) return;
   throw new ApiError(
@@ -345,7 +345,7 @@ export function checkToken(expected: string | null, authorization = ''): void {
   throw new ApiError('unauthenticated', 'needs "authorization: Bearer TOKEN" with the token of this server');
 }
 
-/** Which web pages may use the API from a browser (the Fetch standard's CORS). */
+/** Web pages that may use the API from a browser (the Fetch standard's CORS). */
 export class Origins {
   private readonly allowed: ReadonlySet<string>;
 

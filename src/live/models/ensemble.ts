@@ -5,7 +5,7 @@ import type { DeclaredTensor, Ensemble, EnsembleStep } from '../model-list.js';
 import type { PbtxtSettings } from './config-pbtxt.js';
 import type { ModelSettings } from './settings.js';
 
-/** Makes an ensemble of what its `config.pbtxt` and its `config.yaml` say. Throws `E_CONFIG_VALUE`. */
+/** Makes an ensemble from its `config.pbtxt` and `config.yaml`. Throws `E_CONFIG_VALUE`. */
 export function readEnsemble(
   name: string,
   { path, tensors, maxBatchSize }: PbtxtSettings,

@@ -16,7 +16,7 @@ export class EventLog {
     this.bursts = new Bursts(time);
   }
 
-  /** `subject`: what it is about. After a minute at the latest, the last line about a subject is its latest event. */
+  /** Logs an event of a subject; within a minute, the last line about a subject is its latest event. */
   say(level: Level, fields: object, text: string, subject: string): void {
     this.bursts.say(subject, text, (line) => this.log[level](fields, line));
   }

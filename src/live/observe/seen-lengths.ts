@@ -18,7 +18,7 @@ const LEAST_REQUESTS = 1000;
 const LITTLE_PADDING = 0.2;
 const MUCH_LESS = 0.1;
 const MOST_BUCKETS = 8;
-/** Longer lengths are rounded up to so many significant bits, so that there are only about a thousand. */
+/** Significant bits of lengths, which are rounded up, so that there are only about a thousand. */
 const BITS = 6;
 
 /** Counts the lengths of each model's inputs, and suggests buckets. */
@@ -51,7 +51,7 @@ export class SeenLengths implements RunObserver {
 
   completed(): void {}
 
-  /** Null: too few requests, or what it has is about as good. */
+  /** Null: too few requests, or its own buckets are about as good. */
   advice(model: number): LengthAdvice | null {
     return this.seen[model]?.advice ?? null;
   }
@@ -75,7 +75,7 @@ function roundedUp(length: number): number {
   return Math.ceil(length / step) * step;
 }
 
-/** Null: the model pads as little, or its inputs have one length. */
+/** Null: the model's own buckets are about as good, or its inputs have one length. */
 function adviceOn(
   { counts, requests }: Seen,
   { lengths: own = [], equalLengths }: ModelSpec,

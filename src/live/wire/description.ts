@@ -6,7 +6,7 @@ import type { WorkerDescription, WorkerState } from '../messages.js';
 import { bytesOfShape, DATATYPES, type Datatype, FREE, type ServedModel } from '../model.js';
 import { checked, listOf, TEXT } from './framing.js';
 
-/** Limits above those of any machine, batch, LOAD or INFER. */
+/** Limits that no real machine, batch, LOAD or INFER exceeds. */
 const MOST_GPUS = 1024;
 const MOST_BATCH = 65_536;
 const LONGEST_NS = 3600 * NS_PER_S;

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import * as z from 'zod';
 
-/** A message with its number among those of its direction on its stream: 1, 2, 3, … */
+/** A message with its number in its direction of the stream: 1, 2, 3, … */
 export type Numbered<Message> = Message & { readonly number: number };
 
 /** Limits on a text before it is parsed: a few kilobytes of gzip would otherwise become gigabytes of objects. */

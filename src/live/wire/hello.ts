@@ -43,7 +43,7 @@ export function helloFromHeaders(headers: Metadata): Hello | null {
   const maxMessageBytes = numberOf(headers, MAX_MESSAGE_BYTES);
   if (access === null || maxMessageBytes === null) return null;
   const controller = headers.get(CONTROLLER)[0]?.toString() ?? '';
-  // One of another version has no name, and must learn what is wrong.
+  // A peer of another version has no name, and must still learn what is wrong.
   if (access.version === PROTOCOL_VERSION && !/^[A-Za-z0-9-]{1,64}$/.test(controller)) return null;
   return { ...access, controller, maxMessageBytes };
 }

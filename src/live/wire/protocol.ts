@@ -23,9 +23,9 @@ const MOST_DESCRIPTION_BYTES = 32 * 1024 * 1024;
 const LARGE: TextLimits = { bytes: MOST_DESCRIPTION_BYTES, parts: 2_000_000 };
 
 const INT = z.int();
-/** Clocks of machines count from their start, after 104 days beyond what is exact. */
+/** Machine clocks count from the start of the machine; after 104 days they exceed exact integers. */
 const NS = z.number();
-/** One check for all of them: a batch may have thousands. */
+/** One check of all elements, since a batch may have thousands. */
 const SIZES = z.custom<readonly number[]>(
   (sizes) => Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0),
   'expected sizes',
@@ -76,7 +76,7 @@ const FETCHED = z.object({ key: INT, outputs: SIZES }) as unknown as z.ZodType<{
 
 /** A question of a controller, or an order, which is answered once it is carried out. */
 const QUESTION = z.discriminatedUnion('what', [
-  /** Drop what has not started, wait for what runs, restart dead executors. Answer: a `WorkerState`. */
+  /** Drop waiting actions, wait for running ones, restart dead executors. Answer: a `WorkerState`. */
   z.object({ what: z.literal('quiesce') }),
   /** Answer: a `WireModelList`, with digests if `name` is not null. */
   z.object({ what: z.literal('listModels'), name: TEXT.nullable(), config: TEXT.optional() }),
@@ -94,7 +94,7 @@ const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('take'), term: TERM.positive() }),
   /** The driver goes on until another controller asks for the lease, and then lets that have it. */
   z.object({ body: z.literal('yield') }),
-  /** Time of the controller's clock, which comes back as it is. */
+  /** Time of the controller's clock, returned unchanged. */
   z.object({ body: z.literal('ping'), sentNs: NS }),
   z.object({ body: z.literal('actions'), actions: listOf(ACTION) }),
   /** Asks for tensors that the worker keeps. */
@@ -154,7 +154,7 @@ const WORKER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('fetched'), results: listOf(FETCHED) }),
   /** Nothing sent to that GPU is answered any more, until the worker has quiesced. */
   z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: WORDS }),
-  /** `id`: that of the question. `error`: why there is no value, for people; empty: there is. */
+  /** Answer to the question `id`. `error`: why there is no value; empty: there is. */
   z.object({ body: z.literal('answer'), id: INT, value: ANSWER, error: WORDS }),
 ]);
 export type WorkerMessage = z.infer<typeof WORKER_MESSAGE>;
@@ -214,7 +214,7 @@ const REGISTRATION_MESSAGE = z.discriminatedUnion('body', [
     port: INT.min(0).max(65_535),
     instance: z.string().regex(/^[A-Za-z0-9-]{1,64}$/),
   }),
-  /** It is about to shut down. */
+  /** True if it is about to shut down. */
   z.object({ body: z.literal('leave') }),
 ]);
 export type RegistrationMessage = z.infer<typeof REGISTRATION_MESSAGE>;

@@ -36,7 +36,7 @@ export class TensorRelay {
     for (const { to, action } of this.waiting.splice(0)) to.submit([action]);
   }
 
-  /** The action with what is kept elsewhere; a result in its place if that is lost; null, and it waits, if it must come first. */
+  /** The action with its kept tensors; a result in its place if they are lost; null if it must wait for them. */
   resolve(to: RelayedStream, action: ActionMessage): ActionMessage | ResultMessage | null {
     const keys = new Set(action.kept?.map(({ key }) => key));
     const elsewhere = [...keys].filter((key) => !to.kept.has(key));
@@ -112,7 +112,7 @@ class RelayedStream {
       this.stream.write({ body: 'actions', actions: part });
   }
 
-  /** Asks for those of these tensors that the worker keeps. */
+  /** Requests the tensors that the worker keeps. */
   fetch(keys: readonly number[]): void {
     const wanted = keys.filter((key) => this.kept.get(key) === null && !this.fetching.has(key));
     for (const key of wanted) this.fetching.add(key);
@@ -126,7 +126,7 @@ class RelayedStream {
   }
 }
 
-/** The action with those of its kept parts that are found. */
+/** The action with the kept parts that were found. */
 export function withKept(
   action: ActionMessage,
   find: (key: number) => Uint8Array | undefined,
@@ -135,7 +135,7 @@ export function withKept(
   const left = kept.filter(({ key }) => find(key) === undefined);
   const inputs = action.inputs.map((data, index) => {
     const pieces: Uint8Array[] = [];
-    // Up to which byte of what was sent, and of the input, there are pieces.
+    // Ends of the pieces so far, in the sent bytes and in the input.
     let from = 0;
     let to = 0;
     for (const { input, at, key, begin, end } of kept) {

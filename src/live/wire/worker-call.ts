@@ -40,7 +40,7 @@ export type CallWorker = (settings: WorkerCallSettings, events: WorkerCallEvents
 
 const BYE_TIMEOUT_MS = 1000;
 
-/** Calls workers from this thread, and passes on what they keep. */
+/** Calls workers from this thread, and relays tensors that they keep. */
 export function callsFrom({ time, network }: { readonly time: Time; readonly network: Network }): CallWorker {
   const relay = new TensorRelay();
   return ({ address, token, tls, controller, maxMessageBytes }, events) => {

@@ -291,7 +291,7 @@ interface ExecutorEvents {
   died(reason: string): void;
 }
 
-/** By GPU of the executor: models whose weights are present. */
+/** By GPU of the executor: models with weights present. */
 type Present = readonly (readonly number[])[];
 
 /** Time that running actions may take when the threads are to be idle, and that a worker drains. */

@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = 3_600_000;
  * threads began, or the least since: libraries, and other processes.
  */
 export class MemoryWatch {
-  /** Bytes by purpose; together what is in use. Null: not known yet. */
+  /** Bytes in use by purpose; null: not known yet. */
   use: Readonly<Record<'weights' | 'start' | 'unaccounted', number>> | null = null;
   private threads: unknown;
   private startBytes = 0;

@@ -7,7 +7,7 @@ import { storyText } from './flight-text.js';
 import { loggedFlight, type RunNames } from './logged-flight.js';
 import type { LoggedRequest, RunRows } from './run-rows.js';
 
-/** One request of a pipeline, with those of its steps. Times in ns since the start of the run. */
+/** One request of a pipeline, with the requests of its steps. Times in ns since the start of the run. */
 export interface PipelineFlight {
   readonly request: number;
   readonly pipeline: string;

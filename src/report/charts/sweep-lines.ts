@@ -11,7 +11,7 @@ import { labelledRule } from './labelled-rule.js';
 import { type ChartSpec, chart, INK, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
 import { numberScale } from './x-axis.js';
 
-/** Size of the one panel of goodput, and of those of groups, px. */
+/** Size of the goodput panel and of the panels of groups, px. */
 const LARGE = { width: 560, height: 320 };
 const SMALL = { width: 270, height: 210 };
 const COLUMNS = 2;

@@ -14,7 +14,7 @@ export function experimentToRun(experiment: string, command: string): Block[] {
   ];
 }
 
-/** Beginning of the page of a comparison: what misleads, and what the policies of these runs do not support. */
+/** First block of a comparison page: warnings, and features that the policies of these runs do not support. */
 export function cautions(warnings: readonly string[], summaries: readonly MeasuredSummary[]): Section {
   const alerts = warnings.map((text) => ({ text, tone: 'alert' as const }));
   return { title: '', only: 'page', blocks: [...alerts, ...policyNotes(summaries)] };

@@ -29,7 +29,7 @@ export interface Recommendation {
 /** Criterion of a decision: the score; if fleets were varied, the price of those that do what is required, if any do. */
 type Ranking = 'score' | 'price' | 'missed';
 
-/** Share of the requests that a fleet must answer in time, unless thresholds say what is required. */
+/** Share of the requests that a fleet must answer in time, unless thresholds are given. */
 export const FLEET_TARGET = 0.99;
 
 /** One choice for all conditions. */

@@ -92,7 +92,7 @@ function fileOf(source: LiveSource): string {
   return 'dir' in source ? source.dir : source.journal;
 }
 
-/** Keys whose values change, with what they become. */
+/** Keys to change, with their new values. */
 function calibratedKeys({ cluster }: Experiment, live: Measured, before: Measured): CalibratedKey[] {
   const { noise, network } = cluster;
   const keys: CalibratedKey[] = [];
@@ -102,7 +102,7 @@ function calibratedKeys({ cluster }: Experiment, live: Measured, before: Measure
     keys.push({ key: 'cluster.noise.distribution', was, is, live: 'varies less', simulated: 'varies more' });
   }
   const simulated = isWide ? withoutQuantiles(before, noise) : before;
-  /** `luck`: smaller changes are within what one run can tell. */
+  /** `luck`: smaller changes may be chance. */
   const add = (
     key: string,
     show: (value: number) => string,

@@ -85,7 +85,7 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
   /** A server may have waited long for its first request, from which on the warm-up counts. */
   let begunNs = Number.POSITIVE_INFINITY;
   let lastNs = 0;
-  /** Model of the experiment with the name of that of the journal; −1: none. */
+  /** Model of the experiment with the same name as a model of the journal; −1: none. */
   const modelOf = (slot: number) => {
     const { name } = core.cluster.models[slot]!;
     const id = ids.get(name);

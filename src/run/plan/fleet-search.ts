@@ -62,7 +62,7 @@ async function withinBounds(
   return order.filter((index) => !out.has(index));
 }
 
-/** The fleet whose bound settles the most open fleets in the worse of its two cases. */
+/** Fleet with the bound that settles the most open fleets in the worse of its two cases. */
 function mostTelling(open: readonly number[], space: FleetSpace): number {
   const stride = Math.ceil(open.length / MOST_COMPARED);
   const settledBy = (index: number) => {

@@ -87,7 +87,7 @@ export class FleetSpace implements Candidates {
     return this.fleets.length;
   }
 
-  /** Number of fleets; if they must survive, each counts for itself and for each of its kinds, of which a GPU is lost. */
+  /** Number of fleets; if they must survive a loss, also counts each with a GPU of each of its kinds lost. */
   cases(survives: boolean): number {
     const kinds = ({ counts }: Fleet) =>
       counts.filter((count) => count > 0).length + this.facts.fixed.filter(({ gpus }) => gpus > 0).length;

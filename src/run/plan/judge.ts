@@ -45,7 +45,7 @@ export function parseTarget(text: string): Threshold {
   return parseThreshold(text, 'target');
 }
 
-/** Figures that are shown besides those of the targets. The limits only say how many digits they have. */
+/** Figures shown in addition to the targets'. Their limits only set the number of digits. */
 export const ASIDE = {
   attainment: parseTarget('attainment>=99.9%'),
   goodputRps: parseTarget('goodputRps>=100'),

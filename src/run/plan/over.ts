@@ -100,7 +100,7 @@ function splitNumber(over: Over, text: string): Quantity {
   return { value: Number(match[1]), unit: match[2]! };
 }
 
-/** List for an explicit step; its mistakes are those of `--vary`. */
+/** List for an explicit step; throws like `--vary`. */
 function steps(over: Over, range: string): readonly string[] {
   const texts = validate(variedValues, range, { placeOf: () => ({ flag: `--over ${over.key}` }) }, 'E_USAGE');
   if (texts.length < 2) throw usage(written(over), 'the step is longer than the range');

@@ -23,7 +23,7 @@ export interface PlanInputs {
 }
 
 interface PlanFacts extends PlanInputs {
-  /** The answer in words; if it is not bounded by the range, that comes first. */
+  /** The answer in words, after a warning if the end of the range bounds it. */
   readonly headline: string;
   /** The best tried value that meets every target; null if none does. */
   readonly answer: string | null;
@@ -84,21 +84,21 @@ interface FleetEffort {
 export interface Confidence {
   /** Number of fleets that ran up to the answer, cheapest first. */
   readonly compared: number;
-  /** True if it meets every target with 95 % confidence after so many (Bonferroni); null: seeds do not tell. */
+  /** True if it meets every target with 95 % confidence after this many tries (Bonferroni); null: too few seeds to tell. */
   readonly isSure: boolean | null;
   /** The cheapest fleet for which `isSure` holds, counting all cheaper ones; null if none that ran. */
   readonly sure: string | null;
 }
 
 export interface Tried {
-  /** As given to `--over`; of a fleet or a scenario its name. */
+  /** Value as given to `--over`, or the name of a fleet or scenario. */
   readonly value: string;
   /** For people. */
   readonly name: string;
   /** Changes to the experiment, in the form of `--set`. */
   readonly settings: readonly string[];
   readonly meets: Verdict;
-  /** In the order of the targets; empty if the value could not run. */
+  /** Results in the order of the targets; empty if the value could not run. */
   readonly figures: readonly TargetFigure[];
   /**
    * Share of the offered requests that were answered within their SLO, mean over the seeds that offered any; null: none
@@ -133,7 +133,7 @@ export interface Tried {
 
 /** Figures of a tried value besides those of the targets. */
 export interface Details {
-  /** Time whose requests count. */
+  /** Time span of the counted requests. */
   readonly durationSeconds: number;
   /** Requests that count, mean over the seeds. */
   readonly offered: number;
@@ -165,7 +165,7 @@ export interface WhatIfs {
   readonly headroom: Headroom | null;
   /** The GPUs and the policy, as a part of an experiment file. */
   readonly setup: string;
-  /** Assumptions of all runs, by what they are about. */
+  /** Assumptions of all runs, by subject. */
   readonly assumed: readonly (readonly [string, string])[];
 }
 

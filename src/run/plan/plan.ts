@@ -110,7 +110,7 @@ export async function probing<Found extends Plan>(
   };
 }
 
-/** Throws `E_USAGE` for clusters that no loss of a GPU leaves, or whose number of GPUs is not fixed. */
+/** Throws `E_USAGE` for clusters of one GPU, or without a fixed number of GPUs. */
 function checkSurvival(ends: readonly Experiment[]): void {
   const problem = ends.some(({ scaler }) => scaler.kind !== 'none')
     ? 'needs a fixed number of GPUs: leave out the scaler'

@@ -141,7 +141,7 @@ export class Prober {
     return Promise.all(asked.map(async ([index, probe]) => [index, await probe] as const));
   }
 
-  /** Runs a job for each seed, and keeps what is no bound. */
+  /** Runs a job for each seed, and keeps results other than bounds. */
   private async run(
     index: number,
     further: readonly string[],

@@ -118,7 +118,7 @@ function slowerProfiles({ writtenValue }: Experiment): WhatIf {
   };
 }
 
-/** More requests of the model or pipeline that has the most; empty if there is one, or answers decide what comes. */
+/** Scenario with more requests of the most requested model or pipeline; empty if there is only one, or with closed loops. */
 async function hotter(experiment: Experiment): Promise<WhatIf[]> {
   const { workloads } = experiment;
   const targets = targetNames(experiment.models, experiment.pipelines);

@@ -62,7 +62,7 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** The failure in one line, with what to check. */
+/** The failure in one line, with advice. */
 function reasonOf({ message, code }: NodeJS.ErrnoException): string {
   const [line = ''] = message.split('\n');
   if (/WRONGPASS|NOAUTH|AUTH/.test(line)) return `it refuses the user or password (${line})`;

@@ -127,7 +127,7 @@ class QueueRunner implements CellRunner {
 
   private async end(): Promise<void> {
     clearTimeout(this.timer);
-    // If the server is away, workers discard what it still holds, or it expires.
+    // If the server is away, workers discard its remaining jobs later, or these expire.
     await within(CLOSE_MS, this.tidy()).catch(() => {});
     await this.events.close().catch(() => {});
     this.client.disconnect();
@@ -246,7 +246,7 @@ class QueueRunner implements CellRunner {
     } else if (!this.take(one.id, job?.returnvalue)) await this.again(one);
   }
 
-  /** Runs a cell again whose job returned something other than a result. */
+  /** Runs a cell again if its job returned no valid result. */
   private async again(one: OpenCell): Promise<void> {
     if (++one.wrong === MOST_WRONG) {
       this.settle(one, failed(`what workers handed in is no result, ${MOST_WRONG} times`));

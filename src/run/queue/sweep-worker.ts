@@ -21,7 +21,7 @@ interface SweepWorkerOptions {
   readonly threads: number;
   /** Opens their runner, with threads other than this one. */
   readonly openRunner: (threads: number) => CellRunner;
-  /** Modules with policies that cells may use: code never comes from the queue. */
+  /** Modules with policies that cells may use; the queue never supplies code. */
   readonly plugins: readonly string[];
   /** Reports events for people. */
   readonly say: (what: string) => void;
@@ -32,7 +32,7 @@ interface SweepWorkerOptions {
 /** After this long without a sign of life, others take over a worker's cells. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5000;
-/** A cell that was lost more often fails: it may be what crashes the workers. */
+/** Times that a cell may be lost before it fails: it may be crashing the workers. */
 const MOST_STALLED = 2;
 const RETRY_MS = 1000;
 const CLOSE_MS = 3000;

@@ -87,7 +87,7 @@ export async function runSweep(
   return { version: RESULTS_VERSION, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
 }
 
-/** A cell whose bound failed fails the same way; its own result stays in the store. */
+/** Fails cells with a failed bound likewise; their own results stay in the store. */
 function cellOf(plan: PlannedCell, found: ReadonlyMap<string, Found>): SweepCell {
   const { id, values, seed } = plan.cell;
   if (plan.task === null) return { id, values, seed, ...plan.refused };

@@ -21,7 +21,7 @@ interface Feed {
   readonly problem: string;
 }
 
-/** A table of which a terminal shows as many rows as fit. */
+/** A table, cut to the rows that fit on a terminal. */
 interface Section {
   readonly heading: string;
   readonly rows: readonly string[];

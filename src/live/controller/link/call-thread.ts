@@ -29,10 +29,10 @@ interface Open {
 }
 
 /**
- * Calls workers from a thread of its own: what their messages cost (encoding, checksums, encryption, sockets) does not
- * delay the thread that schedules, which only copies the inputs. It starts with the first call. If it dies, its streams
- * have ended, and the next call starts another. If it hangs, `hung` is called: Node may abort the process if a thread is
- * ended while HTTP/2 has work for it.
+ * Calls workers from a thread of its own, so that encoding, checksums, encryption and sockets do not delay the
+ * scheduling thread, which only copies the inputs. It starts with the first call. If it dies, its streams have ended,
+ * and the next call starts another. If it hangs, `hung` is called: Node may abort the process if a thread is ended while
+ * HTTP/2 has work for it.
  */
 export class CallThread {
   private thread: ThreadHandle | null = null;

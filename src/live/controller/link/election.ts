@@ -74,7 +74,7 @@ export class Election<Link> {
       if (reached.length === 0 || !reached.every((lease) => this.isFree(lease))) return this.wait(null);
       const waitMs = this.waitMs(nowMs, reached);
       if (waitMs > 0) return this.wait(waitMs);
-      // At the largest term, which only a liar claims, names decide.
+      // At the largest term, which only a faulty controller claims, names decide.
       this.term = Math.min(MOST_TERM, Math.max(...reached.map(({ term }) => term)) + 1);
     }
     return this.take();
@@ -101,7 +101,7 @@ export class Election<Link> {
     return { takes, term, againMs: null };
   }
 
-  /** A lease that a broken connection of our own still seems to hold is ours to take. */
+  /** Takes a lease that one of its own broken connections still seems to hold. */
   private isFree(lease: LeaseState): boolean {
     return lease.controller === '' || this.isOurs(lease) || (this.takesOver && lease.yields === true);
   }

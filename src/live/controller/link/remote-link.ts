@@ -68,7 +68,7 @@ export class RemoteLink extends MachineLink {
   /** True if the worker was found at another address, which was logged. */
   private isElsewhere = false;
 
-  /** `links`: those of one controller share one. */
+  /** `links`: shared by all links of a controller. */
   constructor(
     private readonly options: RemoteLinkOptions,
     private readonly links = new RemoteLinks(),

@@ -11,7 +11,7 @@ import { Election } from './election.js';
 interface Candidate {
   /** HOST:PORT. */
   readonly name: string;
-  /** True if only a certain process is acceptable there: that of a dynamic worker. */
+  /** True if only one process is acceptable at the address: the dynamic worker that registered. */
   readonly isNamed: boolean;
   /** Asks for the worker's lease. */
   take(term: number): void;

@@ -21,7 +21,7 @@ interface Sent {
 export class ResultCheck {
   private readonly sent = new AscendingIds<Sent>();
 
-  /** `models`: those of the machine, by index; kept up to date. */
+  /** `models`: models of the machine by index, kept up to date. */
   constructor(private readonly models: readonly (ServedModel | null)[]) {}
 
   add({ id, gpu, kind, model, count, keep, inputs }: ActionMessage, sentNs: number): void {

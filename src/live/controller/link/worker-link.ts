@@ -32,7 +32,7 @@ export const LOCAL = 'local';
 
 /** A controller's connection with one worker, in this process or across a network. */
 export interface WorkerLink {
-  /** For people and metrics: `LOCAL` or HOST:PORT. */
+  /** Name in logs and metrics: `LOCAL` or HOST:PORT. */
   readonly name: string;
   /** Starts to connect, and to reconnect when needed; `nowNs` is the controller's clock. */
   start(events: WorkerEvents, nowNs: () => number): void;
@@ -52,7 +52,7 @@ export interface WorkerLink {
   yield?(): void;
   /** Asks for all workers of a driver that yields them. Absent: there is no other. */
   takeOver?(): void;
-  /** Resolves when the worker was notified; no event comes afterwards. */
+  /** Resolves when the worker was notified; emits no event afterwards. */
   close(): Promise<void>;
 }
 

@@ -102,7 +102,7 @@ export class GrpcInfer {
   }
 }
 
-/** A ModelInferResponse, in the names of the protocol. Throws the `ApiError` that became of a call. */
+/** A ModelInferResponse, in the names of the protocol. Throws the `ApiError` of a failed call. */
 function responseTo(call: Call, model: ServedModel): Omit<Answered, 'id'> {
   const { id, name, version, batchSize, sloMet, outputs } = answerOf(call, model);
   const response = {
@@ -295,7 +295,7 @@ function longs(elements: readonly { readonly low: number; readonly high: number 
   return new Uint8Array(words.buffer);
 }
 
-/** Elements of BYTES, each with its length before it. Decoded at once, empty ones would take a hundred times their bytes. */
+/** Elements of BYTES with length prefixes. Decoded all at once, empty ones would take a hundred times their bytes. */
 function textsOf(bytes: Buffer, count: number): Uint8Array {
   const reader = protobuf.Reader.create(bytes);
   // Each has two bytes at least.

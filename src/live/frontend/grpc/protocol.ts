@@ -20,7 +20,7 @@ const METHODS = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true })[SERV
 /** The protocols of this server as reflection describes them. */
 export function describedProtocols(): PackageDefinition {
   const files = [PROTOCOL_FILE, HEALTH_FILE].map((file) => {
-    // Each message comes with the descriptors of its whole file.
+    // Each message includes the descriptors of its whole file.
     const [message] = Object.values(loadSync(file, { keepCase: true })).filter(isMessage);
     return { ...message, fileDescriptorProtos: message.fileDescriptorProtos.map(withEntryNames) };
   });
@@ -53,7 +53,7 @@ function nameEntries(messages: readonly IDescriptorProto[]): void {
   }
 }
 
-/** A service whose messages are small: larger ones are refused before they are decoded. */
+/** A service with small messages; larger ones are refused before they are decoded. */
 export function small(service: ServiceDefinition): ServiceDefinition {
   const limited = Object.entries(service).map(([name, method]) => {
     const requestDeserialize = (bytes: Buffer) => {

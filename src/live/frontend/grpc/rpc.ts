@@ -24,7 +24,7 @@ import { type Site, traceOf } from '../site.js';
 
 const LONGEST_MESSAGE = 4096;
 
-/** Key of the metadata under which a handler finds its call. */
+/** Metadata key under which a handler finds its call. */
 export const RPC = 'rpc';
 
 export function rpcOf(metadata: Metadata): Rpc {
@@ -122,7 +122,7 @@ export class Rpc {
     if (this.isDraining) this.drain();
   }
 
-  /** Ends the call, with what is under way of it. */
+  /** Ends the call and its pending work. */
   refuse(apiError: ApiError): void {
     if (this.isOver || this.isRefused) return;
     this.isRefused = true;
@@ -131,7 +131,7 @@ export class Rpc {
     this.call.sendStatus(statusOf(apiError));
   }
 
-  /** Ends a stream that has nothing under way, so that the server can close. */
+  /** Ends a stream without pending work, so that the server can close. */
   drain(): void {
     this.isDraining = true;
     const { requestStream, responseStream } = this.kind;
@@ -183,7 +183,7 @@ function overheadOf(bytes: number): number {
   return KIB + bytes / 128;
 }
 
-/** A client's connection, and the memory that messages still coming take. */
+/** A client's connection, and the memory of its incomplete messages. */
 class Connection {
   /** Calls with incomplete messages, and how many of them showed the token. */
   private receiving = 0;
@@ -242,7 +242,7 @@ export class Connections {
   /** By address and port of the client. */
   private readonly open = new Map<string, Connection>();
 
-  /** `accepted`: takes a connection that may come in. */
+  /** `accepted`: receives admitted connections. */
   constructor(
     private readonly site: Site,
     accepted: (socket: Socket) => void,

@@ -23,7 +23,7 @@ interface FrontendThreadsOptions {
   readonly frontend: FrontendOptions;
   /** Above 1 they share the port. */
   readonly threads: number;
-  /** Where the threads count memory: as many as there are threads, beginning at `firstSlot`. */
+  /** Memory counters of the threads, one each, beginning at `firstSlot`. */
   readonly counters: SharedArrayBuffer;
   readonly firstSlot: number;
   /** A thread ended by itself, with all requests of its clients; another takes its place. */
@@ -107,11 +107,11 @@ class FrontendHost {
   private readonly pauses = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   private pause: Timer | null = null;
   private isClosing = false;
-  /** The certificate of now, if it is not the first one. */
+  /** The present certificate, if it is not the first one. */
   private renewed: ServerTls | null = null;
   private closed: () => void = () => {};
   private readonly unwatch: () => void;
-  /** By which the thread sees that this one does not hang. */
+  /** Pulse that shows the thread that this one does not hang. */
   private readonly pulse = newPulse();
   private readonly endPulse: () => void;
   private readonly world: Pick<World, 'time' | 'threads' | 'crowding'>;
@@ -231,7 +231,7 @@ class FrontendHost {
   }
 }
 
-/** Not later than it is: what the thread stamps is never in the future. */
+/** Origin of the service's clock, which is read first so that timestamps of the thread are never in the future. */
 function originOf(service: WatchedService, time: Time): number {
   const nowNs = service.nowNs();
   return time.monotonicNs() - nowNs;

@@ -35,7 +35,7 @@ export interface FrontendThreadData {
 /** A tensor on its way to another thread: a small one as a text with a character per byte, which crosses faster than a buffer. */
 type PackedTensor = string | Uint8Array<ArrayBuffer>;
 
-/** A request without what stays in its thread. A list crosses in two thirds of the time of an object with names. */
+/** The part of a request that leaves its thread. A list crosses in two thirds of the time of an object. */
 type PackedRequest = readonly [
   id: number,
   model: number,
@@ -119,7 +119,7 @@ type FromHost =
 
 type ToFrontend = FromService | FromHost;
 
-/** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
+/** The service as seen by frontends in another thread. Their requests of one turn of the event loop are one message. */
 export class RemoteService implements InferenceService, RequestKeeper {
   /**
    * By slot; null: it has its answer, and the slot is used again. A `Map` would leave its old tables behind, each of which
@@ -284,7 +284,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Requests of one frontend thread in the thread of the service. Answers that come together go back together. */
+/** Requests of one frontend thread in the thread of the service. Answers of one step go back together. */
 export class ThreadRequests {
   /** True once its thread has ended, or hangs: answers are dropped. */
   private isOver = false;
@@ -364,7 +364,7 @@ export class ThreadRequests {
     this.service.infer(request);
   }
 
-  /** `inputs`: what the request came with, which is not needed any more. */
+  /** `inputs`: buffers of the request, which are no longer needed. */
   private answer(id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]): void {
     this.waiting[id] = null;
     // Answers to other clients may have a part of a large buffer.
@@ -393,7 +393,7 @@ export class ThreadRequests {
     queueMicrotask(this.flush);
   }
 
-  /** An input is not needed any more. Its buffer is freed with the last of those that share it. */
+  /** Releases an input; its buffer is freed with the last input that shares it. */
   private release(input: Uint8Array): void {
     if (input.length <= LARGE_BYTES) return;
     const uses = (this.uses.get(input.buffer) as number) - 1;
@@ -404,7 +404,7 @@ export class ThreadRequests {
     }
   }
 
-  /** It may have been answered while the word of it was on its way. */
+  /** Cancels a request, unless it was answered meanwhile. */
   private cancel(id: number): void {
     const request = this.waiting[id] ?? null;
     if (request !== null) request.keeper?.cancel(request);
@@ -431,7 +431,7 @@ export class ThreadRequests {
   }
 }
 
-/** Everything that one turn of the event loop has for another thread, for one message. */
+/** Contents of the message of one turn of the event loop to another thread. */
 class Outbox<Item> {
   items: Item[] = [];
   private readonly buffers = new Set<ArrayBuffer>();
@@ -444,7 +444,7 @@ class Outbox<Item> {
     return tensor as Uint8Array<ArrayBuffer>;
   }
 
-  /** Returns what to send, and the buffers that move with it. It is empty again. */
+  /** Takes everything to send, with the buffers to transfer, and empties it. */
   take(): { readonly items: readonly Item[]; readonly transfer: readonly ArrayBuffer[] } {
     const { items } = this;
     const transfer = [...this.buffers];

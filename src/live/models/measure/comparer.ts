@@ -8,7 +8,7 @@ interface CompareSpec {
   readonly device: OrtDeviceSpec;
 }
 
-/** Difference of an output; `share`: as a share of what is tolerated. */
+/** Difference of an output; `share`: relative to the tolerance. */
 interface Difference {
   readonly output: string;
   readonly difference: number;

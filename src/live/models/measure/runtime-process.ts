@@ -137,7 +137,7 @@ const FOLLOW = `
 
 const report = (message: RuntimeReport) => process.send?.(message);
 
-// Signals of a terminal or a supervisor go to all processes; this one's parent decides what it has to do.
+// Terminals and supervisors signal all processes; the parent decides when this one ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit());
 try {

@@ -143,7 +143,7 @@ const LEAST_LENGTHS = 2;
 const RUNS_EACH = 3;
 /** Number of draws that a model has to compute. */
 const DRAWS = 2;
-/** Inputs with at most so many elements may be sizes, axes or thresholds. */
+/** Most elements of an input that may be sizes, axes or thresholds. */
 const FEW_ELEMENTS = 8;
 
 /** Value of an element by its position among those of one request. */

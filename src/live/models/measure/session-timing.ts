@@ -37,7 +37,7 @@ export const MEASURE_BUDGET_NS = 3 * NS_PER_S;
 export interface Timing {
   /** From weights in host memory to when the first INFER may start. */
   readonly load: Durations;
-  /** Memory that it takes on the device once its INFERs have run, with what onnxruntime adds to its weights; absent: unknown. */
+  /** Device memory in use after its INFERs, including onnxruntime's own; absent: unknown. */
   readonly loadedBytes?: number;
   /** Duration of the very first LOAD, which also sets up the device and compiles for it. */
   readonly firstLoadMs: number;
@@ -94,7 +94,7 @@ export async function timeSession(
     { least: LEAST_RUNS, untilNs: shareOf(untilNs, LOAD_SHARE) },
   );
 
-  // By now the device has what all sessions share.
+  // The device now holds everything that sessions share.
   const before = await memoryOf(device);
   const session = await create();
   const tables = await timeTables(session, spec, untilNs, onProgress);

@@ -11,7 +11,7 @@ export const MOST_PARTS = 200;
 /** Latencies are within 1.6 %, so that many parts take little memory. */
 const BITS = 5;
 
-/** Past of which a status tells: up to now, and shorter than usual if more was answered than is kept. */
+/** Window of a status, up to now; shorter than usual if there were more answers than are kept. */
 export class Window {
   readonly fromNs: number;
   readonly seconds: number;
@@ -102,7 +102,7 @@ export class Breakdown {
     });
   }
 
-  /** Figures of a row, those of a run's summary. */
+  /** Figures of a row, as in a run's summary. */
   figures(row: number) {
     const { fromNs, nowNs, seconds, collector } = this.window;
     const span = { warmupNs: fromNs, durationNs: nowNs, causes: collector.causes };
@@ -111,7 +111,7 @@ export class Breakdown {
     return { ...figures, requests: { ...requests, offered }, offeredRps: ratioOf(offered, seconds) };
   }
 
-  /** Every row with its figures. `describe`: what else there is to tell of its parts, their name above all. */
+  /** Every row with its figures. `describe`: further fields of its parts, such as their name. */
   list<T extends { readonly key: string }>(
     describe: (parts: readonly number[], sums: Readonly<Record<Summed | 'executed', number>>) => T,
   ) {

@@ -41,7 +41,7 @@ interface StatusSources {
   readonly nowNs: number;
 }
 
-/** Describes the state of a controller. Takes a few milliseconds, of which most are for the answers kept. */
+/** Describes the state of a controller. Takes a few milliseconds, mostly for the kept answers. */
 export function describeCluster(sources: StatusSources): ClusterStatus {
   return new Description(sources).status();
 }
@@ -258,7 +258,7 @@ function whatRuns({ kind, batchSize }: Action, model: string): string {
   return kind === LOAD ? `LOAD ${model}` : `${model} ×${batchSize}`;
 }
 
-/** To a thousandth: more digits only make the answer longer. */
+/** Rounds to a thousandth, to keep the answer short. */
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

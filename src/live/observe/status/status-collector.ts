@@ -29,7 +29,7 @@ const UNKNOWN: Stages = { copyInNs: 0, copyOutNs: 0 };
 /** Series of the last minute: requests by the second of their arrival, once they are answered; answers. */
 export const HISTORY = { arrived: 0, good: 1, failed: 2 } as const;
 
-/** Collects what a status tells of. Adding an answer allocates nothing. */
+/** Collects the data of statuses. Adding an answer allocates nothing. */
 export class StatusCollector implements RunObserver {
   /** Since the start, by outcome. */
   readonly totals = new Float64Array(OUTCOME_NAMES.length);

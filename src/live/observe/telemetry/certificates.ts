@@ -23,7 +23,7 @@ export class CertificateGauges {
     );
   }
 
-  /** Records the certificate in use, also that of the file. Of several certificates the first counts. */
+  /** Records the certificate in use, of a file with several the first. */
   uses(certificate: CertificateUse, pem: Buffer): void {
     this.known.set(certificate, { expiryMs: expiryOf(pem), isWell: true });
   }

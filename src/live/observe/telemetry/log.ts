@@ -75,7 +75,7 @@ function linesTo(fd: number, dropped: (lines: number) => void) {
   lines.on('error', () => {
     if (retry !== undefined) return;
     process.on('exit', last);
-    // An empty line writes what waits.
+    // An empty line flushes buffered lines.
     retry = setInterval(() => lines.write(''), RETRY_MS).unref();
   });
   lines.on('drain', () => {

@@ -43,7 +43,7 @@ interface StreamEndpointOptions {
   readonly ended: (stream: StreamEndpoint) => void;
 }
 
-/** The worker's end of an accepted stream: what the controller may do, and when. */
+/** The worker's end of an accepted stream; decides which messages of the controller are allowed when. */
 export class StreamEndpoint implements Driver {
   private readonly options: StreamEndpointOptions;
   /** Number of times that it was to be idle so far, and whether it was since the last: actions are accepted only then. */

@@ -147,7 +147,7 @@ interface GpuExecutorOptions {
   readonly sendResult: (result: ResultMessage) => void;
 }
 
-/** One GPU: the worker that keeps its windows, and the device that runs what the worker starts. */
+/** One GPU: the worker that enforces its windows, and the device that runs its actions. */
 export class GpuExecutor {
   private readonly worker: Worker;
   private readonly models: readonly (WorkerModel | null)[];
@@ -201,7 +201,7 @@ export class GpuExecutor {
     this.worker.receive(new LiveAction(message), message.earliestNs, message.latestNs);
   }
 
-  /** Processes ended actions and starts what may start. Returns the latest time of the next call. */
+  /** Processes ended actions and starts due ones. Returns the latest time of the next call. */
   turn(nowNs: number): number {
     const { worker, device } = this;
     device.collect(worker, nowNs);

@@ -222,7 +222,7 @@ export class ThreadSet {
   }
 }
 
-/** Bytes read at once: other work of this thread comes in between. */
+/** Bytes read at once, between which this thread does other work. */
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
 /** A file in memory of its own, which can be moved to another thread. Rejects with `E_MODEL_FILE`. */
