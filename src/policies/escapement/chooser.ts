@@ -5,9 +5,8 @@ import type { Durations } from './durations.js';
 import { FOLLOWER_WEIGHT, MixedBatch } from './mixed-batch.js';
 import type { Waiting } from './waiting.js';
 
-/** Weight of slack per unit of spread in the models' costs, and its upper bound. */
-const PER_SPREAD = 3;
-const MOST_SLACK_WEIGHT = 4;
+/** Weight of slack if requests differ much in what they are worth per GPU time; 1 if they are alike. */
+const MOST_SLACK_WEIGHT = 3;
 
 /**
  * Chooses a lane's next batch: the one with the highest slack-discounted density, ln(requests / time) − c · slack / W.
@@ -16,8 +15,8 @@ const MOST_SLACK_WEIGHT = 4;
  * expensive requests when not all can be served. Slack is the time that the batch could wait and still be complete:
  * batches with little slack go first, just before they would shrink. W, the time that a GPU needs for everything that
  * waits plus half a batch, is the exchange rate between them: under high load density decides, under low load the
- * deadlines do. Slack counts more where models differ in cost, because density alone would leave expensive ones no
- * chance.
+ * deadlines do. Slack counts more where requests differ in cost or weight, because density alone would leave expensive or
+ * light ones no chance.
  */
 export class Chooser {
   /** Result of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
@@ -52,7 +51,7 @@ export class Chooser {
     const { cluster, durations } = this;
     if (cluster.modelCount === 0) return;
     const models = cluster.models.map((_, model) => model).filter((model) => cluster.hasModel(model));
-    this.slackWeight = Math.min(MOST_SLACK_WEIGHT, 1 + PER_SPREAD * costSpread(models, durations));
+    this.slackWeight = Math.min(MOST_SLACK_WEIGHT, 1 + MOST_SLACK_WEIGHT * this.spread(models));
     this.batchNs = meanBatchNs(models, durations);
   }
 
@@ -144,6 +143,19 @@ export class Chooser {
   }
 
   /**
+   * Standard deviation of the logarithm of what requests are worth per GPU time in full batches, over the models, their
+   * buckets and the classes.
+   */
+  private spread(models: readonly number[]): number {
+    const { durations, waiting } = this;
+    const costs = largestRows(models, durations).map(
+      (row) => durations.logExec[row] - Math.log(durations.size[row]),
+    );
+    const classes = Array.from({ length: waiting.classes }, (_, c) => Math.log(waiting.weights.declared(c)));
+    return Math.sqrt(variance(costs) + variance(classes));
+  }
+
+  /**
    * Logarithm of the value of a batch with different SLOs: requests with a longer SLO than the first count less,
    * because they could be served later, and would delay urgent ones elsewhere.
    */
@@ -159,15 +171,6 @@ export class Chooser {
   }
 }
 
-/** Standard deviation of the logarithm of the minimum cost per request, over the models and their buckets. */
-function costSpread(models: readonly number[], durations: Durations): number {
-  const costs = largestRows(models, durations).map(
-    (row) => durations.logExec[row] - Math.log(durations.size[row]),
-  );
-  const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
-  return Math.sqrt(costs.reduce((sum, cost) => sum + (cost - mean) ** 2, 0) / costs.length);
-}
-
 /** Mean time of the largest batches of the models and their buckets. */
 function meanBatchNs(models: readonly number[], durations: Durations): number {
   const rows = largestRows(models, durations);
@@ -181,4 +184,9 @@ function largestRows(models: readonly number[], durations: Durations): number[] 
       (_, bucket) => durations.rowOf(model, bucket) + durations.usable[model] - 1,
     ),
   );
+}
+
+function variance(values: readonly number[]): number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
 }

@@ -3,7 +3,7 @@ import type { PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 
 /** Maximum weight of a request whose tenant is above its share, relative to the lightest of others. */
-export const ABOVE_SHARE_WEIGHT = 0.3;
+export const ABOVE_SHARE_WEIGHT = 0.2;
 
 /**
  * The declared classes and, if shares go first, a second copy of each for requests of tenants above their shares. All

@@ -68,7 +68,7 @@ it('heavy requests go first, however long, and light ones fill what is left with
   const [, heavy] = known.by.class!;
   expect(heavy!.attainment).toBeGreaterThan(0.99);
   const blind = await simulated(`${classes}\npadding: batch`, 'class', [2000, 300]);
-  expect(known.goodputRps).toBeGreaterThan(3 * blind.goodputRps!);
+  expect(known.goodputRps).toBeGreaterThan(2.5 * blind.goodputRps!);
 });
 
 /** Requests of two classes or tenants at these rates, for texts of all lengths, on two GPUs. */
