@@ -64,7 +64,9 @@ const METHODS = [
   ...(['admit', 'timedOut', 'finished', 'weightsLost', 'weightsFound', 'lanesChanged', 'schedule'] as const),
   ...(['nextWakeNs', 'queued'] as const),
 ];
-const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
+const OPTIONAL = [
+  ...(['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore', 'quietUntilNs'] as const),
+];
 
 /** Checks of results, which state what a method should have returned; null if valid. The last argument is the time. */
 const RESULTS: Readonly<Record<string, (result: number, nowNs: number) => string | null>> = {
@@ -106,7 +108,6 @@ export function guarded(
   return {
     name: policy.name,
     takesBack: policy.takesBack === true,
-    wakesWhenDue: policy.wakesWhenDue === true,
     get tuned() {
       return policy.tuned ?? {};
     },

@@ -289,13 +289,19 @@ export class Controller {
     if (this.slots.retiring > 0) this.clearSlots(nowNs);
     if (this.growTo === 0) this.policy.schedule(nowNs);
     // Done within the step, so that a replay, which asks for no wake-ups, forgets the same.
-    if (this.policy.wakesWhenDue !== true) this.expiry.dropAnswered();
+    if (this.policy.quietUntilNs === undefined) this.expiry.dropAnswered(Number.POSITIVE_INFINITY);
   }
 
-  /** Time of the next `step` if nothing arrives first; Infinity: not needed. */
-  nextWakeNs(nowNs: number): number {
-    const policyNs = this.growTo === 0 ? this.policy.nextWakeNs(nowNs) : Number.POSITIVE_INFINITY;
-    return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, policyNs);
+  /**
+   * Time of the next `step` if nothing arrives first; Infinity: not needed. `undisturbedNs`: time before which the
+   * driver has nothing to report, so that wake-ups which would find nothing to do can be left out.
+   */
+  nextWakeNs(nowNs: number, undisturbedNs = nowNs): number {
+    const { policy, expiry, cluster } = this;
+    const policyNs = this.growTo === 0 ? policy.nextWakeNs(nowNs) : Number.POSITIVE_INFINITY;
+    if (expiry.nextNs < undisturbedNs && policy.quietUntilNs !== undefined)
+      expiry.dropAnswered(Math.min(undisturbedNs, policyNs, policy.quietUntilNs(nowNs)));
+    return Math.min(expiry.nextNs, cluster.bars.nextEndNs, policyNs);
   }
 
   /** Adds the slots, and creates a new policy, as if all GPUs had just joined with their weights. */

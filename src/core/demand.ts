@@ -45,7 +45,8 @@ export class DemandTracker {
    */
   private readonly reviews = new DueQueue();
   private reviewCount = 0;
-  private nextReviewNs = Number.POSITIVE_INFINITY;
+  /** Time of the next review; Infinity: none. */
+  nextReviewNs = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly gpus: number,

@@ -43,9 +43,9 @@ export class DueQueue {
     this.topNs = heap.length > 0 && heap.topNs < ring.topNs ? heap.topNs : ring.topNs;
   }
 
-  /** Removes entries at the front whose requests wait no longer. */
-  dropAnswered({ id, state }: Pick<RequestTable, 'id' | 'state'>): void {
-    while (this.topNs < Number.POSITIVE_INFINITY) {
+  /** Removes entries at the front, due before `untilNs`, whose requests wait no longer. */
+  dropAnswered({ id, state }: Pick<RequestTable, 'id' | 'state'>, untilNs: number): void {
+    while (this.topNs < untilNs) {
       const slot = this.topSlot;
       if (state[slot] === REQUEST_QUEUED && id[slot] === this.topId) return;
       this.pop();

@@ -21,9 +21,9 @@ export class Expiry {
     return this.due.topNs;
   }
 
-  /** Forgets due times at the front of requests that wait no longer. */
-  dropAnswered(): void {
-    this.due.dropAnswered(this.requests);
+  /** Forgets due times before `untilNs` of requests that wait no longer, up to the first that does. */
+  dropAnswered(untilNs: number): void {
+    this.due.dropAnswered(this.requests, untilNs);
   }
 
   /** Adds a waiting request; its `dueNs` is filled in. */

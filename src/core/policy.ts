@@ -80,11 +80,6 @@ export interface Policy {
    * must be able to take requests back, since controller options can override this.
    */
   readonly takesBack?: boolean;
-  /**
-   * True if `schedule` is also called at the due time of every request, even of one answered since: the published
-   * scheduler wakes then and sends what has become possible.
-   */
-  readonly wakesWhenDue?: boolean;
   /** Current values, by name, of parameters that the policy tunes itself; names of durations end in `Ns`. */
   readonly tuned?: Readonly<Record<string, number>>;
   /**
@@ -130,6 +125,12 @@ export interface Policy {
   schedule(nowNs: number): void;
   /** Time of the next call if nothing arrives first, ns; Infinity: never. Always after `nowNs`. */
   nextWakeNs(nowNs: number): number;
+  /**
+   * Time before which `schedule` would do nothing unless something happens. With this method, `schedule` is also called at
+   * the due times of requests answered since that are not before: the published scheduler wakes then and sends what has
+   * become possible.
+   */
+  quietUntilNs?(nowNs: number): number;
   /** Number of requests waiting for a model: for logs. */
   queued(model: number): number;
   /**

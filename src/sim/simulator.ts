@@ -186,7 +186,7 @@ export class Simulator {
           controller.step(nowNs);
           this.deliverOutbox();
           this.fleet?.letGo(nowNs);
-          this.controllerWakeNs = controller.nextWakeNs(nowNs);
+          this.controllerWakeNs = controller.nextWakeNs(nowNs, Math.min(source.timeNs, events.nextNs));
         }
       } while (events.nextNs <= nowNs || controller.hasInput || (source.timeNs <= nowNs && !this.isStarved));
       checker?.check();

@@ -20,7 +20,9 @@ describe('batches are by length', () => {
 
 const NAME = { kind: 'mine', file: 'mine.js' };
 /** What a policy may have besides what it must have. */
-const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
+const OPTIONAL = [
+  ...(['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore', 'quietUntilNs'] as const),
+];
 
 function policy(more: Partial<Policy> = {}): Policy {
   const nothing = () => {};

@@ -26,7 +26,6 @@ export interface ClockworkOptions {
  */
 export class ClockworkPolicy implements Policy {
   readonly name = 'clockwork';
-  readonly wakesWhenDue = true;
   private readonly cluster: Cluster;
   private readonly requests: RequestTable;
   private readonly demand: DemandTracker;
@@ -147,7 +146,7 @@ export class ClockworkPolicy implements Policy {
 
   schedule(nowNs: number): void {
     // Most steps, such as those at due times of requests answered long ago, find nothing new.
-    if (this.inferer.isQuiet(nowNs) && this.demand.isQuiet(nowNs) && this.loader.isQuiet(nowNs)) return;
+    if (this.isQuiet(nowNs)) return;
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a shared lane as long as models are wanted.
       this.refresh(nowNs);
@@ -172,8 +171,18 @@ export class ClockworkPolicy implements Policy {
     return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs);
   }
 
+  quietUntilNs(nowNs: number): number {
+    if (!this.isQuiet(nowNs)) return nowNs;
+    return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs, this.demand.nextReviewNs);
+  }
+
   queued(model: number): number {
     return this.inferer.queues[model].length(0);
+  }
+
+  /** True if `schedule` would do nothing. */
+  private isQuiet(nowNs: number): boolean {
+    return this.inferer.isQuiet(nowNs) && this.demand.isQuiet(nowNs) && this.loader.isQuiet(nowNs);
   }
 
   private refresh(nowNs: number): void {

@@ -37,7 +37,6 @@ interface Candidate {
  */
 export class LiteralClockwork implements Policy {
   readonly name = 'literal';
-  readonly wakesWhenDue = true;
   private readonly capacity: number;
   private readonly demand: LiteralDemand;
   /** By model, by batch size. */
@@ -154,6 +153,11 @@ export class LiteralClockwork implements Policy {
 
   nextWakeNs(): number {
     return Number.POSITIVE_INFINITY;
+  }
+
+  /** Never quiet: it is asked at every due time. */
+  quietUntilNs(nowNs: number): number {
+    return nowNs;
   }
 
   queued(model: number): number {
