@@ -123,9 +123,9 @@ export class DemandTracker {
    * already.
    */
   loadPriority(model: number): number {
+    if (this.holderCount[model] === this.gpus) return Number.NEGATIVE_INFINITY;
     const demand = this.load[model];
     if (demand <= 0 || this.holderCount[model] === 0) return demand;
-    if (this.holderCount[model] === this.gpus) return Number.NEGATIVE_INFINITY;
     const { holders, weight, outstanding, capacity, rateOn } = this;
     const base = model * this.gpus;
     const end = base + this.holderCount[model];

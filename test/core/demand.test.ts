@@ -114,7 +114,8 @@ describe('DemandTracker', () => {
             expect(demand.hasDemand(m)).toBe(literal.hasDemand(m));
             const isHeld = literal.holders[m].size > 0;
             const wanted = isHeld ? Number.NEGATIVE_INFINITY : literal.loadPriority(m);
-            if (demand.hasDemand(m)) expect(demand.loadPriority(m)).toBe(literal.load[m] > 0 ? wanted : 0);
+            if (demand.hasDemand(m))
+              expect(demand.loadPriority(m)).toBe(isHeld || literal.load[m] > 0 ? wanted : 0);
           }
         }
       }),

@@ -40,10 +40,6 @@ export class LoadOrder {
   /** True if some GPU may lack more of the models than when this was last set to false. */
   grown = false;
 
-  has(model: number): boolean {
-    return this.place[model] >= 0;
-  }
-
   /** True if the GPU lacks some model with demand. */
   wanted(gpu: number): boolean {
     return this.length > this.holding[gpu];

@@ -130,7 +130,9 @@ export class Loader {
     const { stale } = demand;
     for (let i = 0; i < stale.length; i++) {
       const model = stale.at(i);
-      if (demand.hasDemand(model)) order.set(model, demand.loadPriority(model));
+      // What every GPU holds can't be wanted.
+      const priority = demand.hasDemand(model) ? demand.loadPriority(model) : Number.NEGATIVE_INFINITY;
+      if (priority > Number.NEGATIVE_INFINITY) order.set(model, priority);
       else order.remove(model);
     }
     stale.clear();
@@ -165,11 +167,11 @@ export class Loader {
 
   /** Evicts one model; false if no model of the GPU may be evicted. */
   private evict(gpu: number, nowNs: number): boolean {
-    const { cluster, order } = this;
+    const { cluster, order, demand } = this;
     const { recency } = cluster;
     const list = recency.list(gpu);
     let slot = list.oldest;
-    while (slot >= 0 && order.has(list.model(slot))) slot = list.newer(slot);
+    while (slot >= 0 && demand.hasDemand(list.model(slot))) slot = list.newer(slot);
     // If all have demand, the least recently used is evicted.
     if (slot < 0) slot = list.oldest;
     if (slot < 0) return false;
@@ -177,7 +179,7 @@ export class Loader {
     this.dispatch.unload(gpu, victim, nowNs);
     recency.remove(gpu, victim);
     order.moved(gpu, victim, -1);
-    this.demand.moveNow(victim, gpu, -1);
+    demand.moveNow(victim, gpu, -1);
     return true;
   }
 }
