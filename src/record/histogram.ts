@@ -123,6 +123,13 @@ export class Histogram {
   }
 }
 
+/** All counts of several histograms with this many bits; null counts nothing. */
+export function merged(histograms: readonly (Histogram | null)[], bits?: number): Histogram {
+  const all = new Histogram(bits);
+  for (const each of histograms) if (each !== null) all.add(each);
+  return all;
+}
+
 /** Rank of a percentile among `count` values, from 1. The slack undoes rounding such as 0.999 × 1000 > 999. */
 function nearestRank(percent: number, count: number): number {
   return Math.min(count, Math.max(1, Math.ceil((percent / 100) * count - 1e-12 * count)));

@@ -1,7 +1,7 @@
 import type { Outcome } from '../core/request.js';
 import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
 import { CAUSES } from './causes.js';
-import { Histogram } from './histogram.js';
+import { Histogram, merged } from './histogram.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
 
@@ -46,8 +46,10 @@ export class PartTally {
     this.outcomes[(part * 2 + (isCold ? 1 : 0)) * OUTCOMES + outcome]++;
     if (outcome === OUTCOME_OK) {
       this.histogram(this.inTimeLatency, part).record(latencyNs);
-      if (accuracy > 0) this.rated[part]++;
-      this.accuracy[part] += accuracy;
+      if (accuracy > 0) {
+        this.rated[part]++;
+        this.accuracy[part] += accuracy;
+      }
     } else if (outcome === OUTCOME_LATE) this.histogram(this.lateLatency, part).record(latencyNs);
     if (cause >= 0) this.failures[part * CAUSES.length + cause]++;
   }
@@ -70,15 +72,15 @@ export class PartTally {
   /** Latencies of the executed requests of a part: in time and late. */
   executed(part: number): Histogram {
     const late = this.lateLatency[part];
-    return late === null ? this.inTime(part) : merged(this.bits, [this.inTimeLatency[part], late]);
+    return late === null ? this.inTime(part) : merged([this.inTimeLatency[part], late], this.bits);
   }
 
   /** All parts merged; this tally itself if it has one part. */
   total(): PartTally {
     if (this.parts === 1) return this;
     const all = new PartTally(1, this.bits);
-    all.inTimeLatency[0] = merged(this.bits, this.inTimeLatency);
-    all.lateLatency[0] = merged(this.bits, this.lateLatency);
+    all.inTimeLatency[0] = merged(this.inTimeLatency, this.bits);
+    all.lateLatency[0] = merged(this.lateLatency, this.bits);
     for (const [of, from] of [
       [all.outcomes, this.outcomes],
       [all.failures, this.failures],
@@ -100,10 +102,4 @@ export class PartTally {
     }
     return found;
   }
-}
-
-function merged(bits: number | undefined, histograms: readonly (Histogram | null)[]): Histogram {
-  const all = new Histogram(bits);
-  for (const each of histograms) if (each !== null) all.add(each);
-  return all;
 }

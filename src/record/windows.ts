@@ -3,7 +3,7 @@ import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
 import { OUTCOME_LATE, OUTCOME_OK, type Outcome } from '../core/request.js';
 import { TimeBins } from './bins.js';
 import { type Counted, ratioOf } from './counted.js';
-import { Histogram } from './histogram.js';
+import { Histogram, merged } from './histogram.js';
 import { percentilesMs } from './latency.js';
 import type { RunWindow } from './results.js';
 
@@ -40,7 +40,7 @@ export class WindowTally {
   private endNs: number;
   /** Latencies of the current window. */
   private readonly inTime = new Histogram(BITS);
-  private readonly executed = new Histogram(BITS);
+  private readonly late = new Histogram(BITS);
 
   constructor({ warmupNs, durationNs }: Counted) {
     const fitting = Math.floor((durationNs - warmupNs) / LEAST_NS);
@@ -55,7 +55,7 @@ export class WindowTally {
     if (nowNs >= this.endNs) this.advance(nowNs);
     (outcome === OUTCOME_OK ? this.ok : this.failed)[this.current]++;
     if (outcome === OUTCOME_OK) this.inTime.record(latencyNs);
-    if (outcome <= OUTCOME_LATE) this.executed.record(latencyNs);
+    else if (outcome === OUTCOME_LATE) this.late.record(latencyNs);
   }
 
   /** Adds the time of an action to the windows in which it ran. */
@@ -105,13 +105,14 @@ export class WindowTally {
     const { bins } = this;
     this.latencies[this.current] = this.currentLatencies();
     this.inTime.clear();
-    this.executed.clear();
+    this.late.clear();
     this.current = Math.max(this.current + 1, bins.indexOf(nowNs));
     this.endNs = this.current + 1 < bins.length ? bins.beginNs(this.current + 1) : Number.POSITIVE_INFINITY;
   }
 
   private currentLatencies(): Latencies {
-    const { inTime: ok, executed } = this;
+    const { inTime: ok, late } = this;
+    const executed = late.count === 0 ? ok : merged([ok, late], BITS);
     const offered = this.ok[this.current] + this.failed[this.current];
     const [p50, p99] = percentilesMs([50, 99], { ok, offered, executed });
     return { p99Ms: p99.offeredMs, executedP50Ms: p50.executedMs, executedP99Ms: p99.executedMs };
