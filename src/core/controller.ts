@@ -58,6 +58,8 @@ export class Controller {
   private arrivedCount = 0;
   private readonly cancels: number[] = [];
   private readonly gpuChanges: GpuChange[] = [];
+  /** True if cancellations, GPUs or models were reported since the last step. */
+  private hasNews = false;
   private readonly slots: ModelSlots;
   /** Number of model slots to grow to as soon as no action runs; 0: no change. */
   private growTo = 0;
@@ -159,6 +161,7 @@ export class Controller {
   cancel(slot: number): void {
     this.requests.isCancelled[slot] = 1;
     this.cancels.push(slot);
+    this.hasNews = true;
   }
 
   /** Reports a worker's answer: `status`, `beginNs`, `endNs` and `clock` of the action are filled in. */
@@ -172,12 +175,12 @@ export class Controller {
    * allows a retry elsewhere.
    */
   gpuDown(gpu: number): void {
-    this.gpuChanges.push({ gpu, present: null, kind: 0 });
+    this.changeGpu({ gpu, present: null, kind: 0 });
   }
 
   /** Stops sending actions to the GPU from the next `step` on. It can leave once those outstanding have results. */
   gpuDrains(gpu: number): void {
-    this.gpuChanges.push({ gpu, present: 'drains', kind: 0 });
+    this.changeGpu({ gpu, present: 'drains', kind: 0 });
   }
 
   /**
@@ -185,7 +188,7 @@ export class Controller {
    * another kind.
    */
   gpuUp(gpu: number, present: readonly number[], kind = this.cluster.kindOf[gpu]): void {
-    this.gpuChanges.push({ gpu, present, kind });
+    this.changeGpu({ gpu, present, kind });
   }
 
   /**
@@ -203,6 +206,7 @@ export class Controller {
    */
   putModel(model: number, spec: ModelSpec): void {
     this.slots.put(model, spec);
+    this.hasNews = true;
   }
 
   /**
@@ -211,6 +215,7 @@ export class Controller {
    */
   setAbsent(model: number, gpus: readonly number[]): void {
     this.slots.setAbsent(model, gpus);
+    this.hasNews = true;
   }
 
   /**
@@ -219,6 +224,7 @@ export class Controller {
    */
   retireModel(model: number): void {
     this.slots.retire(model);
+    this.hasNews = true;
   }
 
   /** True if requests for the model may be offered. */
@@ -265,8 +271,8 @@ export class Controller {
 
   /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
-    const inputs = this.resultCount + this.arrivedCount + this.gpuChanges.length + this.cancels.length;
-    return inputs > 0 || this.slots.hasInput || (this.growTo > 0 && this.orders.isIdle);
+    if (this.arrivedCount > 0 || this.resultCount > 0 || this.hasNews) return true;
+    return this.growTo > 0 && this.orders.isIdle;
   }
 
   /** Processes all reported events, then decides until there is nothing left to decide. */
@@ -277,9 +283,7 @@ export class Controller {
     for (let i = 0; i < this.resultCount; i++) this.handleResult(this.results[i], nowNs);
     this.resultCount = 0;
     if (this.growTo > 0 && this.orders.isIdle) this.growNow(nowNs);
-    if (this.slots.hasInput && this.slots.bring(this.policy, this.decisions, nowNs)) this.modelsMoved(nowNs);
-    if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
-    if (this.cancels.length > 0) this.withdrawCancelled(nowNs);
+    if (this.hasNews) this.takeNews(nowNs);
     for (let i = 0; i < this.arrivedCount; i++) {
       this.admit(this.arrived[i], nowNs);
       this.expiry.advance(nowNs);
@@ -302,6 +306,18 @@ export class Controller {
     if (expiry.nextNs < undisturbedNs && policy.quietUntilNs !== undefined)
       expiry.dropAnswered(Math.min(undisturbedNs, policyNs, policy.quietUntilNs(nowNs)));
     return Math.min(expiry.nextNs, cluster.bars.nextEndNs, policyNs);
+  }
+
+  private takeNews(nowNs: number): void {
+    if (this.slots.bring(this.policy, this.decisions, nowNs)) this.modelsMoved(nowNs);
+    if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
+    this.withdrawCancelled(nowNs);
+    this.hasNews = false;
+  }
+
+  private changeGpu(change: GpuChange): void {
+    this.gpuChanges.push(change);
+    this.hasNews = true;
   }
 
   /** Adds the slots, and creates a new policy, as if all GPUs had just joined with their weights. */

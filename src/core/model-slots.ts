@@ -25,17 +25,11 @@ export class ModelSlots {
   private readonly absent: { readonly model: number; readonly gpus: readonly number[] }[] = [];
   /** Retiring models not yet reported to the policy. */
   private readonly retired: number[] = [];
-  private hasNews = false;
 
   constructor(private readonly cluster: Cluster) {
     this.state = Uint8Array.from(cluster.models, (spec) => (spec === NO_MODEL ? EMPTY : SERVING));
     this.open = new Int32Array(cluster.models.length);
     this.tenancies = new Int32Array(cluster.models.length);
-  }
-
-  /** True if a model was added or retired since the last step. */
-  get hasInput(): boolean {
-    return this.hasNews;
   }
 
   /** True if requests for the model may be offered. */
@@ -69,13 +63,11 @@ export class ModelSlots {
     this.state[model] = SERVING;
     this.tenancies[model]++;
     this.coming.push({ model, spec });
-    this.hasNews = true;
   }
 
   /** Replaces the GPUs whose workers do not have the model. */
   setAbsent(model: number, gpus: readonly number[]): void {
     this.absent.push({ model, gpus });
-    this.hasNews = true;
   }
 
   retire(model: number): void {
@@ -83,7 +75,6 @@ export class ModelSlots {
     this.state[model] = RETIRING;
     this.leaving.push(model);
     this.retired.push(model);
-    this.hasNews = true;
   }
 
   arrived(model: number, sloNs: number): void {
@@ -101,7 +92,6 @@ export class ModelSlots {
    * workers than before.
    */
   bring(policy: Policy, decisions: Digest, nowNs: number): boolean {
-    this.hasNews = false;
     for (const { model, spec } of this.coming) {
       decisions.add(model);
       this.cluster.putModel(model, spec);
