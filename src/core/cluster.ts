@@ -244,7 +244,8 @@ export class Cluster {
     return this.nsOnClock(gpu, this.rows.at(model, batchIndex, bucket));
   }
 
-  private nsOnClock(gpu: number, row: number): number {
+  /** Expected time of an INFER of a row of `rows` on a GPU at its current clock. */
+  nsOnClock(gpu: number, row: number): number {
     const nominal = this.execOn[gpu].get(row);
     const clock = this.clock[gpu];
     return clock === 1 ? nominal : Math.floor(nominal / clock);

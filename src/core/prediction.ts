@@ -15,21 +15,17 @@ export function predictLatencyNs(
   nowNs: number,
   bucket = 0,
 ): number {
-  const warmNs = warmEndNs(cluster, model, nowNs, bucket);
-  const endNs = warmNs === Number.POSITIVE_INFINITY ? coldEndNs(cluster, model, nowNs, bucket) : warmNs;
-  return endNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, cluster.held.count(model));
-}
-
-/** Earliest end of an INFER on a GPU that holds the model or is loading it; Infinity: there is none. */
-function warmEndNs(cluster: Cluster, model: number, nowNs: number, bucket: number): number {
-  const { held, exec } = cluster;
-  // No GPU can be sooner than an idle lane on the fastest GPU, so the scan may stop there, of a thousand GPUs perhaps
-  // at the first.
-  const leastNs = nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket);
-  let bestNs = Number.POSITIVE_INFINITY;
-  for (let gpu = held.next(model, 0); gpu >= 0 && bestNs > leastNs; gpu = held.next(model, gpu + 1))
-    bestNs = Math.min(bestNs, exec[gpu].availableNs(nowNs) + cluster.execNsAt(gpu, model, 0, bucket));
-  return bestNs;
+  const { held, exec, rows } = cluster;
+  const copies = held.count(model);
+  const row = rows.at(model, 0, bucket);
+  // No GPU can be sooner than an idle lane on the fastest GPU, so the scan of several may stop there, of a thousand GPUs
+  // perhaps at the first.
+  const leastNs = copies > 1 ? nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) : 0;
+  let endNs = Number.POSITIVE_INFINITY;
+  for (let gpu = held.next(model, 0); gpu >= 0 && endNs > leastNs; gpu = held.next(model, gpu + 1))
+    endNs = Math.min(endNs, exec[gpu].availableNs(nowNs) + cluster.nsOnClock(gpu, row));
+  if (endNs === Number.POSITIVE_INFINITY) endNs = coldEndNs(cluster, model, nowNs, bucket);
+  return endNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, copies);
 }
 
 /** Earliest end of a LOAD and an INFER. */
