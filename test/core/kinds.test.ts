@@ -102,5 +102,3 @@ describe('a cluster of several kinds of GPUs', () => {
     expect(() => mixed(model(over))).toThrow(what);
   });
 });
-
-describe('predictLatencyNs on several kinds of GPUs', () => {});
