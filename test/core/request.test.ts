@@ -26,6 +26,7 @@ describe('RequestTable', () => {
     const before = columns().map(([name, column]) => [name, [...column]]);
     table.allocate(0, 0, 1, 0);
     expect(table.id.length).toBeGreaterThan(capacity);
+    for (const [name, column] of columns()) expect(column.length, name).toBe(table.id.length);
     expect(columns().map(([name, column]) => [name, [...column.subarray(0, capacity)]])).toEqual(before);
   });
 });
