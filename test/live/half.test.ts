@@ -17,6 +17,7 @@ describe('half precision', () => {
     ['half of the smallest, a tie', 2 ** -25, 0],
     ['a little more than that', 2 ** -25 + 2 ** -60, 1],
     ['a tie between two, to even', 1 + 2 ** -11, 0x3c00],
+    ['a tie above an odd one, to even', 1 + 3 * 2 ** -11, 0x3c02],
     ['a tie that single precision would have made', 1 + 2 ** -11 + 2 ** -40, 0x3c01],
     ['negative zero', -0, 0x8000],
     ['no number', Number.NaN, 0x7e00],
