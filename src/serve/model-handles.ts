@@ -68,9 +68,9 @@ export class ModelHandles {
     return this.handles.get(handle)?.index ?? -1;
   }
 
-  /** True if requests of a handle go to this index of the scheduler. */
-  serves(index: number): boolean {
-    return [...this.handles.values()].some((handle) => handle.index === index);
+  /** Indices of the scheduler to which requests of handles go. */
+  get served(): ReadonlySet<number> {
+    return new Set([...this.handles.values()].map(({ index }) => index));
   }
 
   replace(handle: number, by: number): void {

@@ -6,7 +6,7 @@ import type { Time, Timer } from '../base/world/time.js';
 import type { PipelineDefinition } from '../core/pipeline-definition.js';
 import { NoWorker } from '../live/controller/fleet-models.js';
 import { NO_WORKER } from '../live/controller/served-state.js';
-import { type ModelList, type ModelReference, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
+import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
 import type { StatisticsCollector } from '../live/observe/model-statistics.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import {
@@ -20,13 +20,13 @@ import {
   type WatchedService,
 } from '../live/service.js';
 import { within } from '../live/within.js';
-import { clientReason } from './client-reason.js';
 import {
   type DeploymentEvents,
   type DeploymentOptions,
   type ModelHost,
   startNeeds,
 } from './deployment-options.js';
+import { clientReason } from './client-reason.js';
 import { coded, gone, noneServed, noSuchModel, unknown, whatIsServed } from './model-errors.js';
 import { ModelHandles } from './model-handles.js';
 import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnloaded } from './model-table.js';
@@ -130,13 +130,12 @@ export class ModelService implements WatchedService {
    */
   async start(): Promise<void> {
     const { control, isStrict, pollNs, idleNs } = this.options;
-    const { table, there } = this;
-    // Models that workers already had when this controller took over.
-    const kept = there.service.state.entries.filter(
-      ({ name, version, model }) => model?.isPipeline !== true && table.get(name, version) === null,
-    );
-    if (kept.length > 0) this.isStarting = false;
-    this.adopt(kept);
+    const { table } = this;
+    const kept = this.adoptKept();
+    if (kept.size > 0) {
+      this.isStarting = false;
+      this.replace();
+    }
     const { list, known, wanted } = await this.firstSurvey();
     const { skipped } = list;
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository has entries that are not models');
@@ -147,7 +146,7 @@ export class ModelService implements WatchedService {
       throw new EscapementError('E_MODEL_FILE', what);
     }
     // Models loaded by clients through an earlier controller may be unloaded by clients, too.
-    if (control === 'explicit') for (const { name } of kept) wanted.add(name);
+    if (control === 'explicit') for (const name of kept) wanted.add(name);
     const running = new Set(table.all().flatMap(({ name, handle }) => (handle < 0 ? [] : name)));
     for (const name of running)
       if (!wanted.has(name)) await this.forget(name, '--load-model does not name it');
@@ -295,6 +294,21 @@ export class ModelService implements WatchedService {
     });
   }
 
+  /** Takes up models that workers have from an earlier controller. Returns their names. */
+  private adoptKept(): ReadonlySet<string> {
+    const { service, handles } = this.there;
+    const { served } = handles;
+    const kept = service.state.entries.filter(
+      ({ name, version, index, model }) =>
+        model?.isPipeline !== true &&
+        !served.has(index) &&
+        (this.table.get(name, version)?.handle ?? -1) < 0 &&
+        !this.turns.isBusy(name),
+    );
+    this.adopt(kept);
+    return new Set(kept.map(({ name }) => name));
+  }
+
   /** Waits while no worker is up. With `poll` the repository itself may appear later, as a mounted folder does. */
   private async firstSurvey(): Promise<Survey> {
     const { control, isStrict, pollNs } = this.options;
@@ -403,12 +417,15 @@ export class ModelService implements WatchedService {
 
   private async retry(): Promise<void> {
     const { table } = this;
+    const kept = this.adoptKept();
     // Those that came may have other models.
-    await this.survey();
+    const { list } = await this.survey();
+    const asFound = this.servedAsFound(list);
     for (const name of table.names) {
       const rows = table.versions(name);
       const isServed = rows.some(({ state }) => state === 'ready');
-      if (!isServed && !rows.every(isUnloaded)) await this.bringIn(name, false).catch(() => {});
+      const isRight = isServed ? !kept.has(name) || asFound.has(name) : rows.every(isUnloaded);
+      if (!isRight) await this.bringIn(name, false).catch(() => {});
     }
   }
 
@@ -547,7 +564,7 @@ export class ModelService implements WatchedService {
     }
     if (isLater) return false;
     const reference = { name, version, digest, config: this.configs.get(name) };
-    const { index, model } = this.kept(reference) ?? (await host.addModel(reference));
+    const { index, model } = await host.addModel(reference);
     const handle = handles.issue(model, index);
     table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
     this.events.info({ model: name, version }, 'model is ready');
@@ -557,15 +574,6 @@ export class ModelService implements WatchedService {
       this.retireLater(before, why, leave);
     }
     return true;
-  }
-
-  /** Model that a worker that came after the start has from an earlier controller; null: none. */
-  private kept({ name, version, digest }: ModelReference): Awaited<ReturnType<ModelHost['addModel']>> | null {
-    const { service, handles } = this.there;
-    for (const { index, model, ...entry } of service.state.entries)
-      if (entry.name === name && entry.version === version && model?.digest === digest)
-        if (!handles.serves(index)) return { index, model };
-    return null;
   }
 
   /** Error that no worker has the model. */
@@ -862,6 +870,10 @@ const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
 /** Serializes work by name, in order of arrival. */
 class Turns {
   private readonly last = new Map<string, Promise<unknown>>();
+
+  isBusy(name: string): boolean {
+    return this.last.has(name);
+  }
 
   take<T>(name: string, work: () => Promise<T>): Promise<T> {
     const result = (this.last.get(name) ?? Promise.resolve()).then(work);

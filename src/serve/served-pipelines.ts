@@ -123,24 +123,13 @@ export class ServedPipelines {
     // Serving one is a change, too.
     if (this.isRefreshing) return;
     this.isRefreshing = true;
-    this.needed.clear();
-    for (const [index, row] of this.rows.entries()) {
-      if (row === undefined) continue;
-      const { name, last } = row;
-      row.problem = row.refused || this.wire(index, row, row.ensemble, place);
-      const isServed = row.problem === '' || (last !== null && this.wire(index, row, last, place) === '');
-      if (!isServed) {
-        if (row.handle >= 0) place.handles.drop(row.handle, `pipeline ${name}: ${row.problem}`);
-        Object.assign(row, { wired: null, models: '', handle: -1 });
-      }
-      if (place.isStarting || row.problem === row.warned) continue;
-      row.warned = row.problem;
-      const what = isServed
-        ? 'its replacement is rejected; the pipeline loaded before stays in service'
-        : 'pipeline cannot be served';
-      if (row.problem !== '') place.events.warn({ pipeline: name, error: row.problem }, what);
+    try {
+      this.needed.clear();
+      for (const [index, row] of this.rows.entries())
+        if (row !== undefined) this.refreshRow(index, row, place);
+    } finally {
+      this.isRefreshing = false;
     }
-    this.isRefreshing = false;
   }
 
   entries(labels: Pick<ModelLabels, 'numberOf'>): ModelEntry[] {
@@ -152,6 +141,22 @@ export class ServedPipelines {
       reason: problem && `${wired === null ? 'not available' : served}: ${problem}`,
       model: wired?.model ?? null,
     }));
+  }
+
+  private refreshRow(index: number, row: Row, place: Place): void {
+    const { name, last } = row;
+    row.problem = row.refused || this.wire(index, row, row.ensemble, place);
+    const isServed = row.problem === '' || (last !== null && this.wire(index, row, last, place) === '');
+    if (!isServed) {
+      if (row.handle >= 0) place.handles.drop(row.handle, `pipeline ${name}: ${row.problem}`);
+      Object.assign(row, { wired: null, models: '', handle: -1 });
+    }
+    if (place.isStarting || row.problem === row.warned) return;
+    row.warned = row.problem;
+    const what = isServed
+      ? 'its replacement is rejected; the pipeline loaded before stays in service'
+      : 'pipeline cannot be served';
+    if (row.problem !== '') place.events.warn({ pipeline: name, error: row.problem }, what);
   }
 
   private row(name: string): Row | undefined {

@@ -208,6 +208,7 @@ describe('a server that another leaves the workers to', () => {
     const { dir, host, service } = await started({ 'a/1': 2 }, { control: 'explicit' });
     const { index, model } = await host.addModel((await host.list('a')).versions[0]);
     host.state = { notReady: null, entries: [firstOf(index, model)] };
+    service.workersCame();
     await service.load('a');
     expect(host.adds).toBe(1);
     expect((await ask(service, 'a')).error).toBe('a/1');
