@@ -1,20 +1,10 @@
-import type { Logger } from 'pino';
-import { NS_PER_MS, NS_PER_S } from '../base/units.js';
+import { NS_PER_S } from '../base/units.js';
 import { formatDuration } from '../config/units-text.js';
-import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
-import {
-  OUTCOME_CANCELLED,
-  OUTCOME_NAMES,
-  OUTCOME_OK,
-  type Outcome,
-  type RequestTable,
-} from '../core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, partsOf, type Tenant } from '../core/tenants.js';
 import { serverNotReady } from '../live/frontend/api-error.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
-import { limitName } from '../record/flight/flight.js';
 import { shareText } from '../record/share-text.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
@@ -111,48 +101,5 @@ export function loggedLimits(events: EventLog, tenants: readonly Tenant[]): RunO
       events.say('warn', { tenant: name }, isRate ? texts[of].rate : texts[of].share, `tenant ${name}`);
     },
     completed() {},
-  };
-}
-
-/**
- * Logs each request that the scheduler took and did not answer in time, with its trace if it has one, so that a trace leads
- * to the reason. At level debug: under overload that is a line for almost every request.
- */
-export function loggedFailures(log: Pick<Logger, 'debug'>, { cluster, settings }: Assembly): ClusterObserver {
-  const tenants = settings.tenants?.list ?? [];
-  /** By unanswered request. */
-  const traces = new Map<number, string>();
-  const answered = (
-    { id, model, arrivalNs, tenant, limit }: RequestTable,
-    slot: number,
-    outcome: Outcome,
-    nowNs: number,
-    action: Action | null,
-  ) => {
-    const request = id[slot];
-    const traceparent = traces.get(request);
-    traces.delete(request);
-    if (outcome === OUTCOME_OK) return;
-    const beyond = tenants.length === 0 ? undefined : limitName(limit[slot]);
-    const what = {
-      request,
-      model: cluster.spec.models[model[slot]].name,
-      outcome: OUTCOME_NAMES[outcome],
-      ...(tenants.length === 0 ? {} : { tenant: tenants[tenant[slot]].name }),
-      ...(beyond === undefined ? {} : { limit: beyond }),
-      latencyMs: (nowNs - arrivalNs[slot]) / NS_PER_MS,
-      ...(action === null ? {} : { action: action.id }),
-      ...(traceparent === undefined ? {} : { traceparent }),
-    };
-    log.debug(what, 'a request missed its SLO, failed or was cancelled');
-  };
-  return {
-    run: {
-      answered: (requests, slot, outcome, nowNs, _copies, action) =>
-        answered(requests, slot, outcome, nowNs, action),
-      cancelled: (requests, slot, nowNs) => answered(requests, slot, OUTCOME_CANCELLED, nowNs, null),
-      completed: () => {},
-    },
-    events: { traced: (id, traceparent) => void traces.set(id, traceparent) },
   };
 }

@@ -20,9 +20,8 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { ScalingObserver } from './scaling-observer.js';
-import { loggedCluster, loggedFailures, loggedLimits } from './server-log.js';
+import { loggedCluster, loggedLimits } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
-import { UnservedWatch } from './unserved-watch.js';
 
 /** Creates the observers of a server's cluster. */
 export function observersOf(
@@ -52,9 +51,7 @@ export function observersOf(
     log: loggedCluster(events, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
     limits: tenants.length === 0 ? null : { run: loggedLimits(events, tenants) },
-    unserved: watched(options, assembly, events),
     lengths: lengthsSeen(assembly, events),
-    failed: log.isLevelEnabled('debug') ? loggedFailures(log, assembly) : null,
     keeper:
       journal === null || options.journal === null ? null : keeping(options, options.journal, journal.path),
     journal,
@@ -107,20 +104,6 @@ function keeping(
   };
   const keeper = new JournalKeeper(name, path, journalKeepBytes, events, world);
   return { ended: async () => keeper.close() };
-}
-
-function watched(
-  { world: { time } }: ServerOptions,
-  { cluster, fleet }: Assembly,
-  log: EventLog,
-): ClusterObserver {
-  const nameOf = (model: number) => cluster.spec.models[model].name;
-  const watch = new UnservedWatch({ log, time, nameOf, isIdle: () => fleet.gpusUp === 0 });
-  return {
-    run: watch,
-    events: { modelGone: (model) => watch.modelGone(model) },
-    ended: async () => watch.close(),
-  };
 }
 
 /** Lengths of inputs, with a line for the operator when others would be better to pad to. */

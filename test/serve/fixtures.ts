@@ -135,7 +135,7 @@ export async function exposed({ metrics }: Pick<Running, 'metrics'>): Promise<Ma
 }
 
 /** A line of a log. */
-export interface LogLine {
+interface LogLine {
   readonly level: number;
   readonly msg: string;
   readonly [fact: string]: unknown;

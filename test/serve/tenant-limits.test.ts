@@ -11,7 +11,7 @@ const INFER = '/v2/models/model0/infer';
 const IMPATIENT_MS = 0.01;
 
 it('what a rate refuses differs from what cannot be in time: in metrics, log and journal', async () => {
-  const { log, lines } = keptLog('debug');
+  const { log, lines } = keptLog();
   const tenants = 'tenants.list=[{ name: others }, { name: acme, rate: 0.001/s, burst: 1 }]';
   const running = await serve({ devices: simulated(1, 1), models: smallModels(1, 1) }, [tenants], { log });
   const { http, server, journal } = running;
@@ -56,12 +56,6 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   expect(limited.offeredLatencyMs.p50).toBe(limited.executedLatencyMs.p50);
   expect((others.gpuShare ?? 0) + (limited.gpuShare ?? 0)).toBeCloseTo(1, 2);
   expect(limited.gpuShare).toBeGreaterThan(0.1);
-
-  const failed = lines.filter(({ msg }) => msg === 'a request missed its SLO, failed or was cancelled');
-  expect(failed.map(({ tenant, limit }) => [tenant, limit])).toEqual([
-    ['others', undefined],
-    ['acme', 'rate'],
-  ]);
 
   const tenantLines = () => lines.filter(({ msg }) => /^requests of tenant acme beyond its rate/.test(msg));
   await expect
