@@ -7,8 +7,7 @@ import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.j
 import type { MachineOptions } from '../live/worker/local-machine.js';
 import { ALL_MODELS, type DeploymentOptions, type StartNeeds } from '../serve/deployment-options.js';
 import { sessionSettings } from '../serve/session-settings.js';
-import type { ValuesOf } from './options.js';
-import { usageError } from './options.js';
+import { usageError, type ValuesOf } from './options.js';
 import type { deploymentFlags, machineFlags } from './server-options.js';
 import { weightsCacheBytes } from './weights-cache.js';
 
@@ -19,8 +18,8 @@ type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
 /**
  * GPUs selected by the flags. Models are read from the repository when a controller asks for them; simulated GPUs
- * without a repository have the models of their profiles from the start. `say` gets lines for the operator. Throws
- * coded errors, also if a repository lacks one of `needs`.
+ * have those of their profiles from the start. `say` gets lines for the operator. Throws coded errors, also if a
+ * repository lacks one of `needs`.
  */
 export async function machineOptions(
   args: MachineArgs,
@@ -31,7 +30,9 @@ export async function machineOptions(
   const machine = await machineWithoutModels(args, runtime);
   const { pageBytes } = machine;
   const [device] = machine.devices;
-  if (device.kind === 'simulated' && args.repository.length === 0) {
+  if (device.kind === 'simulated') {
+    if (args.repository.length > 0)
+      throw usageError('--repository: simulated GPUs serve the models of their profiles: leave it out');
     const { simulatedModels } = await import('../serve/simulated-models.js');
     const models = simulatedModels(await profilesOf(args), args.copies, pageBytes, device.timeScale);
     return { ...machine, models };
@@ -48,16 +49,8 @@ export async function machineOptions(
   }
   const { RepositorySource } = await import('../serve/repository-source.js');
   const cacheDir = args['cache-dir'] ?? null;
-  const repository = (ort: OrtDeviceSpec) =>
-    new RepositorySource(
-      { dirs, precision, options: { device: ort, pageBytes, cacheDir, measure, budgetNs } },
-      say,
-    );
-  if (device.kind !== 'simulated') return { ...machine, models: [], source: repository(device) };
-  const { SimulatedSource } = await import('../serve/simulated-source.js');
-  const times = { profiles: await profilesOf(args), timeScale: device.timeScale, pageBytes };
-  const cpu = { kind: 'cpu', adapter: 0, session: sessionSettings(runtime) } as const;
-  return { ...machine, models: [], source: new SimulatedSource(repository(cpu), times) };
+  const options = { device, pageBytes, cacheDir, measure, budgetNs };
+  return { ...machine, models: [], source: new RepositorySource({ dirs, precision, options }, say) };
 }
 
 /** Machine of a worker whose controller runs elsewhere, which asks for its models: other workers may have others. */
