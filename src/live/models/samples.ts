@@ -5,10 +5,9 @@ import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
 import { bytesOfJson, parseJson } from '../frontend/json.js';
-import { bytesOfShape, type Datatype, FREE, fitsShape, type ModelSignature, type Shape } from '../model.js';
+import { bytesOfShape, FREE, fitsShape, type ModelSignature, type Shape } from '../model.js';
 import { isWithinFolder } from './labels.js';
 import type { Sample } from './measure/sample-inputs.js';
-import { readNpz } from './npz.js';
 
 /** An operator's inputs for measuring: a file in the model's folder, or by input the least and the largest value. */
 export type SampleSetting = string | Readonly<Record<string, readonly [least: number, most: number]>>;
@@ -26,7 +25,6 @@ export type Warmup = Readonly<Record<string, WarmupInput>>;
 /** A tensor of one or more requests. */
 interface Given {
   readonly name: string;
-  readonly datatype: Datatype | null;
   readonly shape: Shape;
   readonly bytes: Uint8Array;
 }
@@ -38,10 +36,9 @@ export function readSamples(
   signature: ModelSignature,
 ): readonly Sample[] {
   if (typeof samples === 'string') {
-    return inFile(modelDir, samples, (file) => {
-      const sets = samples.endsWith('.npz') ? [arraysOf(file)] : requestsOf(file, signature);
-      return sets.flatMap((given) => samplesOf(given, signature));
-    });
+    return inFile(modelDir, samples, (file) =>
+      requestsOf(file, signature).flatMap((given) => samplesOf(given, signature)),
+    );
   }
   if (samples !== undefined) {
     checkNames(Object.keys(samples), signature, join(modelDir, 'config.yaml'));
@@ -95,10 +92,6 @@ function inFile<T>(modelDir: string, file: string, read: (content: Buffer) => T)
   }
 }
 
-function arraysOf(file: Buffer): Given[] {
-  return [...readNpz(file)].map(([name, array]) => ({ name, ...array }));
-}
-
 const request = z.object({
   inputs: z.array(z.object({ name: z.string(), shape: z.array(z.int().min(0)), data: z.unknown() })),
 });
@@ -113,7 +106,7 @@ function requestsOf(file: Buffer, signature: ModelSignature): Given[][] {
   return result.data.map(({ inputs }) =>
     inputs.map(({ name, shape, data }) => {
       const datatype = signature.inputs.find((input) => input.name === name)?.datatype ?? 'FP32';
-      return { name, datatype, shape, bytes: bytesOfJson(name, datatype, shape, data) };
+      return { name, shape, bytes: bytesOfJson(name, datatype, shape, data) };
     }),
   );
 }
@@ -126,13 +119,11 @@ function samplesOf(given: readonly Given[], signature: ModelSignature): Sample[]
   );
   const { batched } = signature;
   const rows = batched ? Math.min(...given.map(({ shape }) => shape[0] ?? 0)) : 1;
-  for (const { name, datatype, shape } of given) {
+  for (const { name, shape } of given) {
     const input = signature.inputs.find((one) => one.name === name)!;
     const wanted = batched ? [FREE, ...input.shape] : input.shape;
     if (!fitsShape(shape, wanted))
       throw new Error(`input ${name} is [${shape}], and the model takes [${wanted}]`);
-    if (datatype !== input.datatype)
-      throw new Error(`input ${name} is ${datatype}, and the model takes ${input.datatype}`);
   }
   return Array.from({ length: rows }, (_, r) =>
     Object.fromEntries(

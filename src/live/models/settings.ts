@@ -67,15 +67,14 @@ const fill = z.record(
 
 const samples = z.union(
   [
-    z.string().regex(/\.(?:npz|json)$/),
+    z.string().regex(/\.json$/),
     z.record(
       z.string(),
       z.tuple([z.number(), z.number()]).refine(([least, most]) => least <= most),
     ),
   ],
   {
-    error:
-      'must be a file .npz or .json, or by input the least and the largest value, such as { iou: [0, 1] }',
+    error: 'must be a file .json, or by input the least and the largest value, such as { iou: [0, 1] }',
   },
 );
 
