@@ -5,8 +5,15 @@ import { offeredMs } from '../record/latency.js';
 import type { ModelFigures, RequestFigures, RunParts } from '../record/results.js';
 import { FURTHER_COUNTS } from '../record/schema-summary.js';
 import { formatCount, formatSlo, round3 } from '../text/numbers.js';
-import { countCell, msCell, percentCell, rateCell } from './cells.js';
-import type { CellText, Column, Table } from './document.js';
+import {
+  type CellText,
+  type Column,
+  countCell,
+  msCell,
+  percentCell,
+  rateCell,
+  type Table,
+} from './document.js';
 
 /** Results of one part of a run's requests. */
 export interface Part extends Pick<RequestFigures, 'attainment' | 'requests' | 'failures'> {

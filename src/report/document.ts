@@ -1,3 +1,4 @@
+import { formatCount, formatMs, formatPercent, formatRate } from '../text/numbers.js';
 /** A report, described once: as a page (`html/document-page.ts`) and for the terminal (`terminal/document-text.ts`). */
 export interface Document {
   /** Kind of the report and name of its subject, in small print above the title. */
@@ -59,8 +60,14 @@ export interface CellText {
   readonly strong?: boolean;
   /** Ties with the strong one. */
   readonly underlined?: boolean;
-  /** On a page, in place of the text. */
-  readonly links?: readonly { readonly text: string; readonly href: string }[];
-  /** Name on a page for links to it. */
-  readonly id?: string;
 }
+
+/** Cells of numbers, which sort by value; `–` comes first. */
+export function numberCell(format: (value: number | null) => string) {
+  return (value: number | null): CellText => ({ text: format(value), sort: value ?? -1 });
+}
+
+export const percentCell = numberCell(formatPercent);
+export const rateCell = numberCell(formatRate);
+export const msCell = numberCell(formatMs);
+export const countCell = (value = 0): CellText => ({ text: formatCount(value), sort: value });

@@ -1,4 +1,4 @@
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
@@ -77,9 +77,8 @@ export async function handler(args: Args): Promise<void> {
     ...(html === undefined ? [] : [html]),
   ]) {
     // Chart libraries take half a second to load.
-    const { planPage } = await import('../../run/plan/page.js');
-    const cells = out === undefined ? null : relative(dirname(page), join(out, 'cells'));
-    writeWhole(page, await planPage(plan, cells));
+    const { planPage } = await import('../../run/plan/charts.js');
+    writeWhole(page, await planPage(plan));
     report = `report: ${page}\n`;
   }
   print(args, { ...plan, ...casesJson(cases) }, () => planText(plan) + report);

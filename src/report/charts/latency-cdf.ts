@@ -1,7 +1,14 @@
 import type { LatencyCdf } from '../../record/results.js';
 import { formatMs, formatPercent, formatSlo, significant } from '../../text/numbers.js';
-import { labelledRule } from './labelled-rule.js';
-import { type ChartSpec, chart, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
+import {
+  type ChartSpec,
+  chart,
+  joined,
+  labelledRule,
+  niceTop,
+  seriesEncoding,
+  seriesStyles,
+} from './theme.js';
 
 const WIDTH = 540;
 const HEIGHT = 320;

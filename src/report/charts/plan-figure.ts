@@ -1,15 +1,29 @@
-import { labelledRule } from './labelled-rule.js';
-import { planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
-import { ALERT, type ChartSpec, chart, INK, joined, STRONG, WEAK } from './theme.js';
-import { numberScale } from './x-axis.js';
+import type { FigureUnit } from '../../record/figures.js';
+import {
+  ALERT,
+  type ChartSpec,
+  chart,
+  INK,
+  joined,
+  labelledRule,
+  numberScale,
+  STRONG,
+  WEAK,
+} from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 300;
 /** Values of the key that span more than this factor get a logarithmic axis, since steps are often relative. */
 const LOG_FACTOR_X = 10;
+/** Figures that span more than this factor get a logarithmic axis if less is better. */
+const LOG_FACTOR_Y = 20;
 
 /** Values tried of one planned key, against one target. */
-export interface PlanFigure extends ScaledFigure {
+export interface PlanFigure {
+  readonly unit: FigureUnit;
+  readonly limit: number;
+  /** True if more is better. */
+  readonly atLeast: boolean;
   readonly title: string;
   /** The finding in words. */
   readonly subtitle: string;
@@ -25,7 +39,12 @@ export interface PlanFigure extends ScaledFigure {
   readonly frontier?: readonly PlanPoint[];
 }
 
-export interface PlanPoint extends ScaledPoint {
+export interface PlanPoint {
+  readonly x: number;
+  readonly mean: number;
+  /** 95 % confidence interval of the mean. */
+  readonly low: number;
+  readonly high: number;
   readonly meets: 'yes' | 'unsure' | 'no';
   /** Tooltip. */
   readonly note: string;
@@ -47,7 +66,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     points.map(({ x }) => x),
     LOG_FACTOR_X,
   );
-  const { place, scale, axis, note } = planScaleY(figure);
+  const { place, scale, axis, note } = scaleY(figure);
   const x = {
     field: 'x',
     type: 'quantitative',
@@ -107,6 +126,27 @@ export function planFigure(figure: PlanFigure): ChartSpec {
       },
     ],
   });
+}
+
+/** Vega-Lite's scale and axis, where it draws a figure, and a note on an axis that is not linear. */
+function scaleY({ unit, atLeast, limit, points }: PlanFigure) {
+  const values = [limit, ...points.flatMap(({ low, mean, high }) => [low, mean, high])];
+  const labels =
+    unit === 'share' ? { labelExpr: "format(100 * datum.value, '.6~f') + ' %'" } : { format: ',~f' };
+  const axis = { grid: true, tickCount: 6, ...labels };
+  const positive = values.filter((value) => value > 0);
+  const [least, most] = [Math.min(...positive), Math.max(...positive)];
+  if (atLeast || positive.length === 0 || most / least <= LOG_FACTOR_Y)
+    // Shares near 1 differ too little to begin at 0.
+    return { place: (value: number) => value, scale: { zero: unit !== 'share' }, axis, note: '' };
+  // Values below a millionth of the largest are merged with 0.
+  const floor = Math.max(least, most / 1e6);
+  return {
+    place: (value: number) => Math.max(value, floor),
+    scale: { type: 'log', domain: [floor / 1.2, most * 1.2], nice: false },
+    axis,
+    note: 'the axis is logarithmic',
+  };
 }
 
 /** Rule with its label at the right, where the values that meet the target are. */

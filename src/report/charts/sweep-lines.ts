@@ -7,9 +7,17 @@ import type { Axis } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { nameAlongX, placeAlongX, type Slice } from '../study/slices.js';
-import { labelledRule } from './labelled-rule.js';
-import { type ChartSpec, chart, INK, joined, niceTop, seriesEncoding, seriesStyles } from './theme.js';
-import { numberScale } from './x-axis.js';
+import {
+  type ChartSpec,
+  chart,
+  INK,
+  joined,
+  labelledRule,
+  niceTop,
+  numberScale,
+  seriesEncoding,
+  seriesStyles,
+} from './theme.js';
 
 /** Size of the goodput panel and of the panels of groups, px. */
 const LARGE = { width: 560, height: 320 };

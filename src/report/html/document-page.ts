@@ -50,10 +50,8 @@ function tableMarkup({ columns, rows, sortable = false }: Table): Markup {
 ${rows.map((row) => html`<tr>${row.map((cell, i) => tableCell(cell, kind(i)))}</tr>\n`)}</tbody></table></div>`;
 }
 
-function tableCell({ text, sort, strong, underlined, links, id }: CellText, kind: string): Markup {
-  const name = id === undefined ? '' : html` id="${id}"`;
-  const by = html`${sort === undefined ? '' : html` data-sort="${sort}"`}${name}`;
-  const linked = links?.map((link) => html`<a href="${link.href}">${link.text}</a> `) ?? text;
-  const content = underlined ? html`<u>${linked}</u>` : linked;
+function tableCell({ text, sort, strong, underlined }: CellText, kind: string): Markup {
+  const by = sort === undefined ? '' : html` data-sort="${sort}"`;
+  const content = underlined ? html`<u>${text}</u>` : text;
   return html`<td class="${kind}"${by}>${strong ? html`<strong>${content}</strong>` : content}</td>`;
 }

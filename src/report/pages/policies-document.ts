@@ -1,7 +1,15 @@
 import { formatPercentCell, formatRate } from '../../text/numbers.js';
 import { capital, plural } from '../../text/words.js';
-import { numberCell, rateCell } from '../cells.js';
-import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
+import {
+  type Block,
+  type CellText,
+  type Column,
+  type Document,
+  numberCell,
+  rateCell,
+  type Section,
+  type Table,
+} from '../document.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { quoted, sweepCommand } from '../reproduce.js';
 import { senderSections } from '../senders.js';

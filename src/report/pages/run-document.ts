@@ -16,9 +16,8 @@ import {
 } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
 import { breakdownsOf, breakdownTable, failingModels } from '../breakdown.js';
-import { countCell } from '../cells.js';
 import { costText, scalingText } from '../cost-text.js';
-import type { Block, Document, Section } from '../document.js';
+import { type Block, countCell, type Document, type Section } from '../document.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { failuresText, hurtModels, modelsText } from '../hurt-text.js';
 import { quoted } from '../reproduce.js';

@@ -3,10 +3,20 @@ import { FEWEST_REQUESTS, isAssessed } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor, round3 } from '../../text/numbers.js';
 import { capital, plural } from '../../text/words.js';
-import { countCell, msCell, numberCell, percentCell } from '../cells.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
-import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
+import {
+  type Block,
+  type CellText,
+  type Column,
+  countCell,
+  type Document,
+  msCell,
+  numberCell,
+  percentCell,
+  type Section,
+  type Table,
+} from '../document.js';
 import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { present } from '../lists.js';
 import { valuesLabel } from '../quantity.js';

@@ -1,9 +1,12 @@
 import type { NamedChart } from '../../report/charts/chart-sets.js';
 import { type PlanFigure, type PlanPoint, planFigure } from '../../report/charts/plan-figure.js';
 import { joined } from '../../report/charts/theme.js';
+import { documentPage } from '../../report/html/document-page.js';
+import { drawCharts } from '../../report/html/page.js';
 import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { atLeast } from './judge.js';
 import { isFleetPlan, type Plan } from './plan-result.js';
+import { planDocument } from './text.js';
 import { estimateText, intervalsOf } from './words.js';
 
 /** Charts of a plan: for each target all tried values; fleets by price, with the best for each price as steps. */
@@ -79,4 +82,9 @@ function frontierOf(points: readonly PlanPoint[], isMoreBetter: boolean): PlanPo
 /** A value as a number in the unit of the axis; as written if the unit is unknown. */
 function axisNumber(text: string): { value: number; unit: string } {
   return parseQuantity(text) ?? { value: Number.parseFloat(text), unit: text.replace(/^[\d.]+\s*/, '') };
+}
+
+/** A plan as one HTML document. */
+export async function planPage(plan: Plan): Promise<string> {
+  return documentPage(planDocument(plan), await drawCharts(planCharts(plan)));
 }

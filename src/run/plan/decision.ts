@@ -2,9 +2,8 @@ import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import type { Threshold } from '../../record/threshold.js';
 import { priceText } from '../../report/cost-text.js';
-import type { Block, CellText, Section, Table } from '../../report/document.js';
+import type { Section } from '../../report/document.js';
 import { kindOfGpus } from '../../report/fleet-label.js';
-import { quoted, setFlags } from '../../report/reproduce.js';
 import { formatCount, formatPercent, round3, significant } from '../../text/numbers.js';
 import { capital, listed } from '../../text/words.js';
 import { isFleetPlan, type Plan, shownOf, type Tried, type WhatIfs } from './plan-result.js';
@@ -20,12 +19,10 @@ const NEIGHBOURS = 2;
 /** Parts of the page for somebody who decides: the answer first, in words for who has not used the tool. */
 export class Decision {
   private readonly answer: Tried;
-  private readonly runs: Runs;
   private readonly intact: string;
 
   constructor(private readonly plan: Decided) {
     this.answer = shownOf<Tried>(plan)!;
-    this.runs = new Runs(plan);
     this.intact = plan.survives ? ' with all GPUs there' : '';
   }
 
@@ -46,7 +43,7 @@ export class Decision {
   }
 
   get lead(): string[] {
-    const { plan, runs, answer } = this;
+    const { plan, answer } = this;
     const { targets, survives, policy, whatIfs } = plan;
     const { durationSeconds, offered } = answer.details!;
     const met = targets.map((target, i) => {
@@ -58,20 +55,18 @@ export class Decision {
     const [, traffic] = assumed.find(([about]) => about === 'traffic')!;
     const lost = whatIfs.scenarios.filter(({ value }) => / lost$/.test(value));
     return [
-      `With the scheduler ${policy} it answers ${listed(met)} in a simulation of ${formatCount(Math.round(offered))} requests over ${round3(durationSeconds)} s${after} ${runs.named(answer)}`,
+      `With the scheduler ${policy} it answers ${listed(met)} in a simulation of ${formatCount(Math.round(offered))} requests over ${round3(durationSeconds)} s${after}`,
       ...(headroom === null
         ? []
-        : [
-            `Headroom over ${traffic}${this.intact}: ${headroomText(null, headroom)} ${runs.named(...edges(whatIfs))}`,
-          ]),
+        : [`Headroom over ${traffic}${this.intact}: ${headroomText(null, headroom)}`]),
       ...(survives
         ? ['The target also holds after the loss of any one GPU']
-        : lost.map((one) => `If ${isLost(one.value)}, ${lossText(one)} ${runs.named(one)}`)),
+        : lost.map((one) => `If ${isLost(one.value)}, ${lossText(one)}`)),
     ];
   }
 
   get sections(): Section[] {
-    const { plan, runs } = this;
+    const { plan } = this;
     const { targets, whatIfs } = plan;
     const choices = this.choices();
     const margins = choices.map(({ figures }) =>
@@ -92,37 +87,26 @@ export class Decision {
         title: 'The next smaller and larger choices',
         blocks: [
           {
-            table: runs.linked(
-              {
-                ...table,
-                columns: [...table.columns, { title: 'margin, or miss', wraps: true }],
-                rows: table.rows.map(([name, ...cells], i) => [
-                  { ...name!, strong: choices[i] === this.answer },
-                  ...cells,
-                  { text: margins[i]! },
-                ]),
-              },
-              choices,
-            ),
+            table: {
+              ...table,
+              columns: [...table.columns, { title: 'margin, or miss', wraps: true }],
+              rows: table.rows.map(([name, ...cells], i) => [
+                { ...name!, strong: choices[i] === this.answer },
+                ...cells,
+                { text: margins[i]! },
+              ]),
+            },
           },
         ],
       },
       {
         title: 'What if?',
-        blocks: [
-          { table: runs.linked(scenarioTable(targets, whatIfs.scenarios), whatIfs.scenarios) },
-          { text: SCENARIOS, tone: 'small' },
-        ],
+        blocks: [{ table: scenarioTable(targets, whatIfs.scenarios) }, { text: SCENARIOS, tone: 'small' }],
       },
       ...this.suffering(),
       { title: 'How certain it is', blocks: [{ text: this.certainty().join('. ') }] },
       { title: 'What was assumed', blocks: [{ list: whatIfs.assumed }] },
     ];
-  }
-
-  /** All runs of the page, by number. */
-  runsSection(cells: string | null): Section {
-    return { title: 'Runs', only: 'page', blocks: this.runs.blocks(cells) };
   }
 
   private certainty(): string[] {
@@ -159,7 +143,7 @@ export class Decision {
       { title: over.cells.length > 1 ? 'not in time, all seeds' : 'not in time', numeric: true },
       { title: 'most of them', wraps: true },
     ];
-    const text = `With ${over.value}, the first factor that misses ${this.runs.named(over)}:`;
+    const text = `With ${over.value}, the first factor that misses:`;
     return [{ title: 'Which suffer first', blocks: [{ text }, { table: { columns, rows } }] }];
   }
 }
@@ -167,8 +151,7 @@ export class Decision {
 const SCENARIOS =
   'Baseline: the answer as it is. Traffic × k: k times the requests, with their bursts. A GPU is lost for good at the end of ' +
   'the warm-up, or after a tenth of the run, and requests count from then on. Profiles 20 % slower: each batch takes 20 % ' +
-  'longer than was measured. p99: 99 % of the requests were answered within this time; never: too few were answered in time. ' +
-  'run: its number at the end of the page, on screen.';
+  'longer than was measured. p99: 99 % of the requests were answered within this time; never: too few were answered in time.';
 
 /** The last factor of the traffic that holds, and the first that misses, if there are such. */
 function edges({ headroom }: WhatIfs): Tried[] {
@@ -199,86 +182,4 @@ function lossText({ meets, attainment }: Tried): string {
     no: 'the target no longer holds',
   }[meets];
   return attainment === null ? verdict : `${verdict}, with ${formatPercent(attainment)} in time`;
-}
-
-interface Run {
-  readonly name: string;
-  readonly settings: readonly string[];
-  readonly cells: readonly string[];
-}
-
-/** Numbers of the runs that figures come from. */
-class Runs {
-  private readonly list: Run[] = [];
-
-  constructor(private readonly plan: Decided) {
-    const answer = shownOf<Tried>(plan)!;
-    for (const one of [answer, ...plan.tried]) {
-      const names = [one.name, ...(one.lost === undefined ? [] : [one.lost])];
-      this.add(names.join(', '), one, [...one.settings, ...(one.lostBy ?? [])]);
-    }
-    const { scenarios, headroom } = plan.whatIfs;
-    for (const one of [...scenarios, ...(headroom?.tried ?? [])])
-      this.add(one.name, one, [...answer.settings, ...one.settings]);
-  }
-
-  /** `(run 3)` or `(runs 3 and 4)`. */
-  named(...tried: readonly Tried[]): string {
-    const numbers = [...new Set(tried.map((one) => this.numberOf(one)))].filter((number) => number > 0);
-    return numbers.length === 0 ? '' : `(run${numbers.length > 1 ? 's' : ''} ${listed(numbers.map(String))})`;
-  }
-
-  /** A table with the number of the run of each row. */
-  linked({ columns, rows, ...table }: Table, tried: readonly Tried[]): Table {
-    const links = tried.map((one): CellText => {
-      const number = this.numberOf(one);
-      if (number === 0) return { text: '–' };
-      return { text: `${number}`, sort: number, links: [{ text: `${number}`, href: `#run-${number}` }] };
-    });
-    return {
-      ...table,
-      columns: [...columns, { title: 'run', numeric: true }],
-      rows: rows.map((row, i) => [...row, links[i]!]),
-    };
-  }
-
-  /** `cells`: path from the page to the results of the runs; null: they are not kept. */
-  blocks(cells: string | null): Block[] {
-    const { seeds, overrides } = this.plan;
-    const command = ['escapement simulate experiment.yaml', ...setFlags(overrides)].join(' ');
-    const columns = [
-      { title: 'run', numeric: true },
-      { title: 'of' },
-      { title: 'settings', wraps: true },
-      ...(cells === null ? [] : [{ title: 'results, one per seed', wraps: true }]),
-    ];
-    const rows = this.list.map(({ name, settings, cells: keys }, i): CellText[] => {
-      const links = keys.map((key) => ({ text: key.slice(0, 6), href: `${cells}/${key}.json` }));
-      return [
-        { text: `${i + 1}`, id: `run-${i + 1}` },
-        { text: name },
-        { text: settings.map((setting) => `--set ${quoted(setting)}`).join(' ') },
-        ...(cells === null ? [] : [{ text: keys.join(' '), links }]),
-      ];
-    });
-    return [
-      {
-        text: `To repeat a run, add its settings to this, and --seed ${seeds.join(', then ')}; a run that no seed changes needs none:`,
-      },
-      { code: command },
-      { table: { columns, rows } },
-    ];
-  }
-
-  private add(name: string, { cells }: Tried, settings: readonly string[]): void {
-    if (cells.length > 0 && this.indexOf(cells) < 0) this.list.push({ name, settings, cells });
-  }
-
-  private numberOf({ cells }: Tried): number {
-    return cells.length === 0 ? 0 : this.indexOf(cells) + 1;
-  }
-
-  private indexOf(cells: readonly string[]): number {
-    return this.list.findIndex((one) => one.cells.join() === cells.join());
-  }
 }

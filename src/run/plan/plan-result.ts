@@ -116,9 +116,8 @@ export interface Tried {
   readonly details?: Details;
   /** Keys of the runs that its figures are about. */
   readonly cells: readonly string[];
-  /** The loss that the figures are about, if that is worse than none, and its overrides. */
+  /** The loss that the figures are about, if that is worse than none. */
   readonly lost?: string;
-  readonly lostBy?: readonly string[];
   /** Keys of its other runs, as it is and after losses that are not as bad. */
   readonly otherCells?: readonly string[];
   /** Share of the offered requests that the rates of tenants refuse, with any GPUs; mean over the seeds; absent: none. */

@@ -1,6 +1,9 @@
 import { atItsPlace, type ErrorCode, EscapementError } from '../../base/errors.js';
+import { NS_PER_MS } from '../../base/units.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
+import type { Case } from '../../config/sweep-section.js';
+import { formatDuration } from '../../config/units-text.js';
 import { CAUSES, type FailureCounts } from '../../record/causes.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
@@ -16,7 +19,6 @@ import type { CellJob, CellRunner } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { type Found, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
-import { lossesOf } from './losses.js';
 import { type Candidates, overridesOf, placeAmong } from './over.js';
 import { type Details, leastMargin, type Tried } from './plan-result.js';
 import { overRate, type Reach } from './reach.js';
@@ -172,7 +174,7 @@ export class Prober {
     const losses = lossesOf(experiment, durationSeconds);
     const lost = losses.map(async ({ name, overrides }) => ({
       ...(await this.assessWith(index, overrides)),
-      ...{ lost: name, lostBy: overrides },
+      lost: name,
     }));
     return worstOf([whole, ...(await Promise.all(lost))], options.targets);
   }
@@ -270,4 +272,25 @@ export function openPlanStore(outDir: string | undefined, reuse: boolean): CellS
   const store = new CellStore(outDir, reuse);
   store.dropResults(RESULTS);
   return store;
+}
+
+/** Changes to an experiment, with a name. */
+export type WhatIf = Pick<Case, 'name' | 'overrides'>;
+
+/**
+ * For each kind of GPUs, the loss of its first one, which policies tend to fill first, for good: when the run is warm,
+ * at the end of its warm-up, or else after a tenth of it. Requests count from then on, so nothing before softens it.
+ */
+export function lossesOf({ cluster, warmupNs, writtenValue }: Experiment, durationSeconds: number): WhatIf[] {
+  const failures = writtenValue('cluster.failures') as readonly object[];
+  const at = formatDuration(warmupNs > 0 ? warmupNs : Math.floor(durationSeconds * 100) * NS_PER_MS);
+  let gpu = 0;
+  return cluster.kinds.map(({ name, gpus }) => {
+    const lost = { at, gpu, for: 'forever' };
+    gpu += gpus;
+    return {
+      name: `one ${name ?? 'GPU'} lost`,
+      overrides: [`cluster.failures=${JSON.stringify([...failures, lost])}`, `warmup=${at}`],
+    };
+  });
 }

@@ -36,10 +36,9 @@ export function planText(plan: Plan): string {
 }
 
 /**
- * Report of a plan: the answer with its notes, charts, all tried values, and the command to repeat it. `cells`: path
- * from the page to the results of its runs; null: they are not kept.
+ * Report of a plan: the answer with its notes, charts, all tried values, and the command to repeat it.
  */
-export function planDocument(plan: Plan, cells: string | null = null): Document {
+export function planDocument(plan: Plan): Document {
   const { name, policy, targets, escapement, experiment, whatIfs } = plan;
   const decision = whatIfs === undefined ? null : new Decision({ ...plan, whatIfs });
   const [title, ...lead] = (decision === null ? answerLines(plan) : [decision.title, ...decision.lead]) as [
@@ -59,7 +58,6 @@ export function planDocument(plan: Plan, cells: string | null = null): Document 
         { table: triedTable(plan) },
       ],
     },
-    ...(decision === null ? [] : [decision.runsSection(cells)]),
     {
       title: 'Reproduce',
       only: 'page',

@@ -9,10 +9,9 @@ import { type Case, placeInCase } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
 import { significant } from '../../text/numbers.js';
 import { assumptionsOf, setupOf } from './assumptions.js';
-import { lossesOf, type WhatIf } from './losses.js';
 import type { Candidates } from './over.js';
 import type { Headroom, Tried, WhatIfs } from './plan-result.js';
-import { type Means, Prober, type ProberOptions, REFUSED } from './prober.js';
+import { lossesOf, type Means, Prober, type ProberOptions, REFUSED, type WhatIf } from './prober.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
 /** Names that scenarios of a file must not have. */

@@ -17,7 +17,7 @@ function textOf(page: string): string {
     .replace(/\s+/g, ' ');
 }
 
-test('a page for the decision says what to rent, what may come, and which runs show it', async () => {
+test('a page for the decision says what to rent, and what may come', async () => {
   const dir = tempDir();
   const scenario = 'scenarios: [{ name: more memory, overrides: { cluster.pages: 400 } }]\n';
   const file = writeIn(dir, 'fleet.yaml', EXPERIMENT + scenario);
@@ -51,14 +51,6 @@ test('a page for the decision says what to rent, what may come, and which runs s
     expect(before).toContain(`<h2>${title}</h2>`);
   const larger = plan.tried[plan.tried.indexOf(answer) + 1]!;
   expect(textOf(before)).toContain(` ${larger.value} `);
-  // Each row of a table leads to its run, and that to what the run wrote.
-  const numbers = [...before.matchAll(/href="#run-(\d+)"/g)].map(([, number]) => number);
-  expect(numbers.length).toBeGreaterThanOrEqual(scenarios.length + 2);
-  for (const number of numbers) expect(page).toContain(`id="run-${number}"`);
-  const links = [...page.matchAll(/href="([^"]+\.json)"/g)].map(([, link]) => link!);
-  for (const link of links) expect(existsSync(join(dir, 'pages', link))).toBe(true);
-  const keys = [...plan.tried, ...scenarios, ...headroom!.tried].flatMap(({ cells }) => cells);
-  expect(new Set(links.map((link) => link.slice(-37, -5)))).toEqual(new Set(keys));
   // Prints end before what only a screen has room for.
   const printed = page.slice(0, page.indexOf('<section class="appendix">'));
   expect([...printed.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([

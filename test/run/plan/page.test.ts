@@ -1,10 +1,9 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import { planCharts } from '../../../src/run/plan/charts.js';
+import { planCharts, planPage } from '../../../src/run/plan/charts.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import { parseOver } from '../../../src/run/plan/over.js';
-import { planPage } from '../../../src/run/plan/page.js';
 import type { FleetPlan, KeyPlan, Tried } from '../../../src/run/plan/plan-result.js';
 import { costTexts } from '../../../src/run/plan/table.js';
 import { answerLines, headlineOf } from '../../../src/run/plan/text.js';
