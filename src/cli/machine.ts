@@ -64,7 +64,7 @@ export async function workerMachine(
     const { StartedModels } = await import('../live/worker/local-machine.js');
     return { ...machine, models: [], source: new StartedModels(machine.models) };
   }
-  const { ReportedSource } = await import('../serve/reported-source.js');
+  const { ReportedSource } = await import('../serve/repository-source.js');
   return { ...machine, source: new ReportedSource(machine.source, args.repository, say) };
 }
 

@@ -9,7 +9,7 @@ import type { RunOrigin, RunResult } from '../record/results.js';
 import { checkThreshold } from '../record/threshold.js';
 import { dropReport } from '../report/files.js';
 import { generatorWarnings } from '../report/generator.js';
-import { runText } from '../report/terminal/run-text.js';
+import { runText } from '../report/terminal/summary-text.js';
 import { csvText } from '../text/csv.js';
 import { formatRate } from '../text/numbers.js';
 import { warn, writeErr } from '../text/terminal.js';

@@ -8,7 +8,7 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { defaultInflightBytes } from '../live/frontend/limits.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import { createLog } from '../live/observe/telemetry/log.js';
-import type { RecordingControl } from '../live/recording/recording-control.js';
+import type { RecordingControl } from '../live/recording/server-recorder.js';
 import { REAL_WORLD } from '../live/world/real-world.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { JoiningOptions } from '../serve/joining.js';

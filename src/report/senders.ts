@@ -1,7 +1,6 @@
 import type { MeasuredSummary } from '../record/figures.js';
 import type { RunParts } from '../record/results.js';
-import { percentCell, rateCell } from './cells.js';
-import type { Section } from './document.js';
+import { percentCell, rateCell, type Section } from './document.js';
 import { meanOf, meanOfKnown } from './statistics.js';
 
 /** Results of one class or tenant with one policy in one cell, mean over seeds. */

@@ -1,7 +1,7 @@
 import type { Experiment } from '../config/experiment.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import type { RunObserver } from '../core/observer.js';
-import type { WrittenRecording } from '../live/recording/recording-control.js';
+import type { WrittenRecording } from '../live/recording/server-recorder.js';
 import type { PlayReport } from '../load/player.js';
 import type { Histogram } from '../record/histogram.js';
 import type { GeneratorFigures, RunEvent } from '../record/results.js';

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Experiment } from '../config/experiment.js';
 import type { RunObserver } from '../core/observer.js';
-import { ActionLog } from '../record/action-log.js';
-import { FleetLog } from '../record/fleet-log.js';
+import { ActionLog, FleetLog } from '../record/action-log.js';
 import type { LogFile } from '../record/log-columns.js';
 import { RequestLog } from '../record/request-log.js';
 import type { ScheduledRun } from '../record/results.js';

@@ -26,8 +26,7 @@ import {
   type ModelHost,
   startNeeds,
 } from './deployment-options.js';
-import { clientReason } from './client-reason.js';
-import { coded, gone, noneServed, noSuchModel, unknown, whatIsServed } from './model-errors.js';
+import { clientReason, coded, gone, noneServed, noSuchModel, unknown, whatIsServed } from './model-errors.js';
 import { ModelHandles } from './model-handles.js';
 import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnloaded } from './model-table.js';
 import { ServedPipelines } from './served-pipelines.js';

@@ -21,7 +21,7 @@ import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.
 import { startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { json, type Route, recordingRoutes } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
-import type { RecordingControl } from '../live/recording/recording-control.js';
+import type { RecordingControl } from '../live/recording/server-recorder.js';
 import type { ModelEntry, ServiceState } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { ServedPort } from '../live/wire/listener.js';

@@ -5,10 +5,9 @@ import { windowColumn } from '../../src/cli/run-folder.js';
 import { describeKeys, experimentJsonSchema, type KeyDescription } from '../../src/config/keys.js';
 import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { POLICIES } from '../../src/policies/registry.js';
-import { ACTION_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
+import { ACTION_COLUMNS, FLEET_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
 import { type FigureUnit, figureNames, figureOf } from '../../src/record/figures.js';
-import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
 import {
   CLASS_COLUMN,

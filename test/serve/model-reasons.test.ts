@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { EscapementError } from '../../src/base/errors.js';
 import type { ModelEntry } from '../../src/live/service.js';
-import { clientReason } from '../../src/serve/client-reason.js';
-import { noneServed } from '../../src/serve/model-errors.js';
+import { clientReason, noneServed } from '../../src/serve/model-errors.js';
 import { modelStates } from '../../src/serve/server.js';
 
 it.each<[ModelEntry['state'], string, string]>([

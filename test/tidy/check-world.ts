@@ -22,7 +22,7 @@ const SIMULATED = [
 /** Of these, what is the real world. */
 const REAL = [
   // Time, threads, the network and names.
-  ...['src/base/world/real-time.ts', 'src/live/world/real-threads.ts', 'src/live/world/real-world.ts'],
+  ...['src/base/world/real-time.ts', 'src/live/world/real-world.ts'],
   ...['real-network', 'guarded-port', 'guarded-server'].map((name) => `src/live/wire/${name}.ts`),
   // Sockets of clients.
   'src/live/frontend/thread/frontend-thread.ts',

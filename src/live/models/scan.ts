@@ -1,12 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
-import type { Ensemble, ModelProblem } from '../model-list.js';
-import { readEnsemble } from './ensemble.js';
+import { FREE } from '../model.js';
+import type { DeclaredTensor, Ensemble, EnsembleStep, ModelProblem } from '../model-list.js';
+import type { PbtxtSettings } from './config-pbtxt.js';
 import { modelFileName, readFolderSettings, SETTINGS_FILES } from './model-settings.js';
 import { isFolder, modelFile, PRECISIONS, type Precision } from './precision.js';
-import type { VersionPolicy } from './settings.js';
+import type { ModelSettings, VersionPolicy } from './settings.js';
 
 /** A version of a model that is to be served. Its file exists but was not read yet. */
 export interface FoundVersion {
@@ -275,4 +276,32 @@ export function noModels(dir: string): EscapementError {
 
 export function problem(what: string, file: string): EscapementError {
   return new EscapementError('E_MODEL_FILE', what, { file });
+}
+
+/** Makes an ensemble from its `config.pbtxt` and `config.yaml`. Throws `E_CONFIG_VALUE`. */
+function readEnsemble(
+  name: string,
+  { path, tensors, maxBatchSize }: PbtxtSettings,
+  steps: readonly EnsembleStep[],
+  { slo, labels, dimensions, ...rest }: ModelSettings,
+): Ensemble {
+  const [foreign] = Object.keys({ ...labels, ...dimensions, ...rest });
+  if (foreign !== undefined) {
+    const file = join(dirname(path), 'config.yaml');
+    throw new EscapementError('E_CONFIG_VALUE', 'an ensemble can have slo only: leave the rest out', {
+      file,
+    });
+  }
+  const maxBatch = maxBatchSize?.size ?? 0;
+  const declared = (wanted: string) =>
+    tensors.flatMap(({ role, name: tensor, line, datatype, dims }): DeclaredTensor[] => {
+      if (role !== wanted) return [];
+      if (datatype === null || datatype === 'BF16' || dims === null) {
+        const what = `${tensor} of an ensemble needs dims, and a data_type other than TYPE_BF16`;
+        throw new EscapementError('E_CONFIG_VALUE', what, { file: path, line, key: role });
+      }
+      return [{ name: tensor, datatype, shape: maxBatch > 0 ? [FREE, ...dims] : dims }];
+    });
+  const tensorsOf = { inputs: declared('input'), outputs: declared('output') };
+  return { name, sloNs: slo ?? null, steps, ...tensorsOf, maxBatch };
 }

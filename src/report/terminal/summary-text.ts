@@ -2,10 +2,10 @@ import type { CellResult, RunResult, SweepResults } from '../../record/results.j
 import type { Comparison } from '../compare/compare.js';
 import { compareDocument } from '../pages/compare-document.js';
 import { policiesDocument } from '../pages/policies-document.js';
+import { runDocument } from '../pages/run-document.js';
 import { sweepDocument } from '../pages/sweep-document.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { documentText } from './document-text.js';
-import { runText } from './run-text.js';
 
 /** A result for the terminal as plain text, wrapped at 80 columns; tables of sweeps are cut at `columns`. */
 export function summaryText(result: RunResult | CellResult | SweepResults, columns?: number): string {
@@ -22,4 +22,10 @@ export function comparisonText(comparison: Comparison): string {
 /** Policies over a matrix of conditions for the terminal. */
 export function policiesText(comparison: PolicyComparison): string {
   return documentText(policiesDocument(comparison));
+}
+
+/** One run for the terminal: its figures, then its requests by group, class, tenant, length and kind of GPU. */
+export function runText(run: RunResult | CellResult): string {
+  // The figures say it.
+  return documentText({ ...runDocument(run), title: '' });
 }

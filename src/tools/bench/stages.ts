@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import type { ArrivalSource } from '../../core/arrivals.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import type { OrtDeviceSpec } from '../../live/device.js';
 import { atLongest } from '../../live/lengths.js';
@@ -8,7 +9,6 @@ import { openTarget } from '../../load/open-target.js';
 import { play } from '../../load/player.js';
 import type { AnswerCount } from '../../record/results.js';
 import { BenchChild, type Role } from './child-process.js';
-import { MixedSource } from './mixed-source.js';
 import { figure, type Protocol, type Service, STAGES, type StageName, type StageSummary } from './result.js';
 import { benchSloNs, chosenBatches, machineOf, type Subject, TENSOR_SEED } from './subject.js';
 import { TrialWindows } from './trial-windows.js';
@@ -203,4 +203,45 @@ export function noAnswers(
     'E_SERVER',
     `${stage}: too few answers for the trials in ${waitedMs / 1000} s (${what}${most}): increase --duration, or --set slo`,
   );
+}
+
+/**
+ * Clients that send their next request as soon as the last one is answered. They take the models in turn, so that a
+ * fast model does not get more requests.
+ */
+export class MixedSource implements ArrivalSource {
+  model = 0;
+  /** Clients that may send, with their earliest send times, ascending. */
+  private readonly ready: { readonly user: number; readonly timeNs: number }[];
+  private isEnded = false;
+
+  constructor(
+    clients: number,
+    private readonly models: number,
+    readonly sloNs: number,
+  ) {
+    this.ready = Array.from({ length: clients }, (_, user) => ({ user, timeNs: 0 }));
+  }
+
+  get timeNs(): number {
+    return this.isEnded ? Number.POSITIVE_INFINITY : (this.ready[0]?.timeNs ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Stops arrivals. */
+  end(): void {
+    this.isEnded = true;
+  }
+
+  get user(): number {
+    return this.ready[0]?.user ?? 0;
+  }
+
+  advance(): void {
+    this.ready.shift();
+    this.model = (this.model + 1) % this.models;
+  }
+
+  answered(user: number, nowNs: number): void {
+    this.ready.push({ user, timeNs: nowNs });
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { cpuWaitMs, RuntimeWatch } from '../../../src/live/ort/runtime-watch.js';
+import { cpuWaitMs, RuntimeWatch } from '../../../src/live/ort/runtime-call.js';
 import { useFakeTime } from '../../fake-time.js';
 
 useFakeTime(['setTimeout', 'clearTimeout', 'setImmediate']);

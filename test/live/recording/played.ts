@@ -4,8 +4,7 @@ import type { Action } from '../../../src/core/action.js';
 import { RequestTable } from '../../../src/core/request.js';
 import type { ResultMessage } from '../../../src/live/messages.js';
 import { ControllerRecorder } from '../../../src/live/recording/controller-recorder.js';
-import type { WrittenRecording } from '../../../src/live/recording/recording-control.js';
-import { ServerRecorder } from '../../../src/live/recording/server-recorder.js';
+import { ServerRecorder, type WrittenRecording } from '../../../src/live/recording/server-recorder.js';
 import { recordingPath } from './fixtures.js';
 import { type ReadTrace, readTrace } from './trace-reader.js';
 

@@ -13,10 +13,10 @@ it('a process ends although a thread is in a call that does not return', async (
   const main = writeIn(
     dir,
     'main.mjs',
-    `import { REAL_THREADS } from '${join(ROOT, 'dist', 'live', 'world', 'real-threads.js')}';
-    const thread = REAL_THREADS.start(new URL('file://${dir}/thread.mjs'), {});
+    `import { REAL_WORLD } from '${join(ROOT, 'dist', 'live', 'world', 'real-world.js')}';
+    const thread = REAL_WORLD.threads.start(new URL('file://${dir}/thread.mjs'), {});
     thread.on('error', (error) => { throw error; });
-    setTimeout(() => REAL_THREADS.abandon(thread), 500);`,
+    setTimeout(() => REAL_WORLD.threads.abandon(thread), 500);`,
   );
   const child = spawn(process.execPath, [main], { stdio: 'pipe' });
   onTestFinished(() => void child.kill('SIGKILL'));

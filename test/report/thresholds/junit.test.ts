@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { junitXml } from '../../../src/report/thresholds/junit.js';
+import { junitXml } from '../../../src/report/thresholds/cases.js';
 import { CASES, one } from './fixtures.js';
 
 describe('JUnit XML', () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
 import type { CellResult } from '../../../src/record/results.js';
-import { planPage } from '../../../src/run/plan/charts.js';
 import { planFleet } from '../../../src/run/plan/fleet-plan.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import type { FleetPlan } from '../../../src/run/plan/plan-result.js';

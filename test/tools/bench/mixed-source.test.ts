@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MixedSource } from '../../../src/tools/bench/mixed-source.js';
+import { MixedSource } from '../../../src/tools/bench/stages.js';
 
 it('keeps each client at one request and deals models in turn, whichever is answered first', () => {
   const source = new MixedSource(4, 4, 1e9);

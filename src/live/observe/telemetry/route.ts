@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { RecordingControl } from '../../recording/recording-control.js';
+import type { RecordingControl } from '../../recording/server-recorder.js';
 
 /** A route of the metrics port. */
 export interface Route {

@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startMetricsServer } from '../../../../src/live/observe/telemetry/metrics-server.js';
 import { json, type Route, recordingRoutes } from '../../../../src/live/observe/telemetry/route.js';
-import type { RecordingControl } from '../../../../src/live/recording/recording-control.js';
+import type { RecordingControl } from '../../../../src/live/recording/server-recorder.js';
 import { exchangeRaw } from '../../frontend/fixtures.js';
 import { parseExposition } from './exposition.js';
 
