@@ -11,6 +11,9 @@ const CPUS = '/sys/devices/system/cpu';
 const GOVERNOR = 'cpufreq/scaling_governor';
 const SMT = `${CPUS}/smt/control`;
 const HUGE_PAGES = '/sys/kernel/mm/transparent_hugepage/enabled';
+/** Loads jemalloc, and has it return free memory within a second. */
+const JEMALLOC =
+  'LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0';
 /** Oldest release on which escapement is tested. */
 const NODE_WANTED = [20, 19] as const;
 
@@ -146,28 +149,21 @@ export const MACHINE: readonly Row<Machine>[] = [
   },
 ];
 
-/** Largest block that glibc allocates from a heap shared between threads; larger ones are mapped. */
-const MMAP_THRESHOLD = 131_072;
-
 /** Further checks of a worker, by reading alone. */
 export const WORKER: readonly Row<Machine>[] = [
   {
     id: 'environment.allocator',
     title: 'Allocator returns memory',
     requiredFor: ['worker'],
-    wanted: `MALLOC_MMAP_THRESHOLD_=${MMAP_THRESHOLD} MALLOC_TRIM_THRESHOLD_=0`,
-    why: "glibc otherwise keeps what an unloaded model took, and the process grows until the machine's memory is gone.",
+    wanted: 'jemalloc, tcmalloc or mimalloc in LD_PRELOAD',
+    why: "glibc keeps what large requests and unloaded models took, until the machine's memory is gone.",
     read: ({ host }) => {
-      const { LD_PRELOAD = '', MALLOC_MMAP_THRESHOLD_: mmap, MALLOC_TRIM_THRESHOLD_: trim } = host.env;
-      if (!host.isGlibc) return 'a glibc setting, and this system does not use glibc';
-      const other = /jemalloc|tcmalloc|mimalloc/.exec(LD_PRELOAD)?.[0];
-      if (other !== undefined) return `${other} is preloaded and has its own settings`;
+      if (!host.isGlibc) return 'concerns glibc, which this system does not use';
+      const preloaded = /jemalloc|tcmalloc|mimalloc/.exec(host.env.LD_PRELOAD ?? '')?.[0];
       return {
-        ok: Number(mmap) <= MMAP_THRESHOLD && Number(trim) === 0,
-        found: Object.entries({ MALLOC_MMAP_THRESHOLD_: mmap, MALLOC_TRIM_THRESHOLD_: trim })
-          .map(([name, value]) => (value === undefined ? `${name} not set` : `${name}=${value}`))
-          .join(', '),
-        fix: asUser(`export MALLOC_MMAP_THRESHOLD_=${MMAP_THRESHOLD} MALLOC_TRIM_THRESHOLD_=0`),
+        ok: preloaded !== undefined,
+        found: preloaded ?? 'glibc',
+        fix: asUser(`export ${JEMALLOC}`, "Debian's package libjemalloc2"),
       };
     },
   },

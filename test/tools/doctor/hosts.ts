@@ -61,7 +61,7 @@ function cpus(count: number, governor: string): Record<string, string> {
 
 /** A server in a rack, set up as it should be. */
 export const SERVER = {
-  env: { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '0' },
+  env: { LD_PRELOAD: 'libjemalloc.so.2' },
   files: {
     '/proc/self/limits': limitsText('1048576'),
     '/proc/sys/vm/max_map_count': '10000000\n',

@@ -71,19 +71,8 @@ it.each<[string, string, Recorded, string]>([
   ['cpu.smt', 'ok', { files: { [`${CPU}/smt/control`]: 'forceoff\n' } }, 'forceoff'],
   ['runtime.node', 'failed', { nodeVersion: '20.18.3' }, '20.18.3'],
   ['runtime.node', 'ok', { nodeVersion: '20.19.0' }, '20.19.0'],
-  ['environment.allocator', 'failed', {}, 'MALLOC_MMAP_THRESHOLD_ not set, MALLOC_TRIM_THRESHOLD_ not set'],
-  [
-    'environment.allocator',
-    'failed',
-    { env: { MALLOC_MMAP_THRESHOLD_: '33554432', MALLOC_TRIM_THRESHOLD_: '0' } },
-    'MALLOC_MMAP_THRESHOLD_=33554432, MALLOC_TRIM_THRESHOLD_=0',
-  ],
-  [
-    'environment.allocator',
-    'skipped',
-    { env: { LD_PRELOAD: '/usr/lib/libjemalloc.so.2' } },
-    'jemalloc is preloaded and has its own settings',
-  ],
+  ['environment.allocator', 'failed', {}, 'glibc'],
+  ['environment.allocator', 'ok', { env: { LD_PRELOAD: '/usr/lib/libjemalloc.so.2' } }, 'jemalloc'],
   ['memory.device', 'skipped', MAC, 'unknown on darwin'],
 ])('%s is %s', (id, status, host, found) => {
   expect(find(read(host), id)).toMatchObject({ status, found });
@@ -141,7 +130,13 @@ describe('fixes', () => {
     [
       'environment.allocator',
       LAPTOP,
-      { commands: ['export MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=0'], asUser: true },
+      {
+        commands: [
+          'export LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0',
+        ],
+        asUser: true,
+        note: "Debian's package libjemalloc2",
+      },
     ],
   ])('%s', (id, host, fix) => {
     expect(find(read(host), id).fix).toEqual({ asUser: false, ...fix });

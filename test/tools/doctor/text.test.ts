@@ -15,8 +15,7 @@ Limits
   ✔ Memory maps (vm.max_map_count): 10,000,000
 
 Environment
-  ✔ Allocator returns memory: MALLOC_MMAP_THRESHOLD_=131072,
-    MALLOC_TRIM_THRESHOLD_=0
+  ✔ Allocator returns memory: jemalloc
 
 CPU
   ✔ Frequency governor: performance ×16
@@ -38,7 +37,7 @@ it('shows what is wanted, why, and the commands for a failed check', () => {
                  echo vm.max_map_count=10000000 > /etc/sysctl.d/90-escapement.conf
 `);
   expect(text).toContain(
-    '\n    your shell   export MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=0\n',
+    '\n    your shell   export LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,',
   );
   expect(text).toContain('\n  ✘ Simultaneous multithreading (SMT) (advice): on\n');
   expect(text).toContain(`
