@@ -76,8 +76,6 @@ describe('Simulator: one request', () => {
   });
 });
 
-describe('Simulator: clocks', () => {});
-
 describe('Simulator: GPUs', () => {
   it('a clock at half speed doubles INFERs, and the scheduler learns of it from the first', async () => {
     const requests = [0, 100, 200].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 100 * MS }));

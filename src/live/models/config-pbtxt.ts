@@ -248,9 +248,9 @@ class PbtxtReader {
     const name = this.text(named);
     const reshape = one('reshape');
     if (reshape !== undefined) {
-      const what = `${name} cannot be reshaped: leave it out, and write in dims the shape that the model takes and clients send`;
+      const does = role === 'input' ? 'takes' : 'gives';
       throw this.fail(
-        role === 'input' ? what : what.replace('takes', 'gives').replace('must send', 'get'),
+        `${name} cannot be reshaped: leave it out, and write in dims the shape that the model ${does}`,
         reshape.line,
         'reshape',
       );

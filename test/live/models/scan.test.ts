@@ -193,9 +193,9 @@ describe('config.pbtxt', () => {
     ['name: m', /name: must be a text in quotes/],
     [
       'input {\n  name: "x" dims: [ 5 ]\n  reshape { shape: [ 2 ] } }',
-      /:3: reshape: x cannot be reshaped: leave it out, and write as dims what the model takes/,
+      /:3: reshape: x cannot be reshaped: leave it out, and write in dims the shape that the model takes/,
     ],
-    ['output { name: "y" reshape { shape: [ ] } }', /reshape: y cannot be .* what the model gives/],
+    ['output { name: "y" reshape { shape: [ ] } }', /reshape: y cannot be .* the shape that the model gives/],
     ['name: "other"', /config\.pbtxt:1: name: is not the name of its folder, m/],
     ['input { name: "z" }', /:1: input: the model has no input z: it has x/],
     ['output { name: "y" data_type: TYPE_INT8 }', /output: y is of type FP32, not INT8/],

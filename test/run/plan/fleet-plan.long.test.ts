@@ -131,7 +131,7 @@ it('says what the answer costs, how much was run for it, and how to run it', asy
 
 it('says how sure the answer is after so many fleets', async () => {
   const confidenceOf = async (seeds: string) => {
-    const { plan } = await planOf(experiment(316, '30ms'), { seeds });
+    const { plan } = await planOf(experiment(321, '30ms'), { seeds });
     return [plan.answer, plan.confidence];
   };
   expect(await Promise.all(['1', '1,2', '1:9:1'].map(confidenceOf))).toEqual([
