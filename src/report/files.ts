@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cannotWrite } from '../base/files/output-file.js';
 
@@ -17,7 +17,8 @@ export function dropReport(dir: string): void {
 /** Removes all charts except those with these names. Other files stay. Throws `E_FILE_WRITE`. */
 export function dropCharts(dir: string, keep: readonly string[]): void {
   const charts = join(dir, CHARTS);
-  if (!statSync(charts, { throwIfNoEntry: false })?.isDirectory()) return;
+  // A missing folder, or a file in its place, has no charts.
+  if (!existsSync(charts) || !statSync(charts).isDirectory()) return;
   const others = readdirSync(charts).filter((file) => {
     const ending = Object.values(CHART_ENDINGS).find((candidate) => file.endsWith(candidate));
     return ending !== undefined && !keep.includes(file.slice(0, -ending.length));

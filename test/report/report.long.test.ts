@@ -89,11 +89,11 @@ it('does not let the sum of groups hide who is served', async () => {
 
 it('reports a sweep of which nothing finished, and refuses a folder that cannot be made', async () => {
   const failed = ['policy.scheduleAhead=5ms slo=10ms seed=1'];
-  await writeSweepReport(sweepFixture({ aheadMs: [5], slosMs: [10], seeds: [1], failed }), dir);
+  const sweep = sweepFixture({ aheadMs: [5], slosMs: [10], seeds: [1], failed });
+  await writeSweepReport(sweep, dir);
   expect(readFileSync(join(dir, 'report.html'), 'utf8')).toContain('<h1>No run finished</h1>');
   writeFileSync(join(dir, 'file'), '');
-  const writing = writeSweepReport(sweepFixture(small), join(dir, 'file'));
-  await expect(writing).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
+  await expect(writeSweepReport(sweep, join(dir, 'file'))).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
 });
 
 describe('writeRunReport', () => {
