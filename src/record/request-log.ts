@@ -56,7 +56,7 @@ export const TENANT_COLUMN = column('tenant_id', 'index of its tenant in the exp
 export const PIPELINE_COLUMNS = [
   column(
     'step_id',
-    'index among the steps of all pipelines of its step, or for the request of a pipeline of the step at which it failed; -1: none; only with pipelines',
+    'index of its step among the steps of all pipelines; for a failed request of a pipeline, the step at which it failed; -1: none; only with pipelines',
   ),
   column(
     'parent_id',
