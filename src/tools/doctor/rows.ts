@@ -156,7 +156,7 @@ export const WORKER: readonly Row<Machine>[] = [
     title: 'Allocator returns memory',
     requiredFor: ['worker'],
     wanted: 'jemalloc, tcmalloc or mimalloc in LD_PRELOAD',
-    why: "glibc keeps what large requests and unloaded models took, until the machine's memory is gone.",
+    why: 'glibc may keep hundreds of MB of what large requests took, long after they are answered.',
     read: ({ host }) => {
       if (!host.isGlibc) return 'concerns glibc, which this system does not use';
       const preloaded = /jemalloc|tcmalloc|mimalloc/.exec(host.env.LD_PRELOAD ?? '')?.[0];
