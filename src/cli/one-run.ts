@@ -1,4 +1,3 @@
-import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
@@ -23,7 +22,7 @@ export async function oneRun(
   args: OutputArgs,
 ): Promise<void> {
   const { experiment } = checked;
-  const { json, out, quiet } = args;
+  const { json, quiet } = args;
   if (!quiet) {
     const said = [
       // With JSON, seed and digest go to stderr; the summary for people contains them.
@@ -42,7 +41,7 @@ export async function oneRun(
   };
   await performRun(command, checked, args, async (options) => {
     const { result, live } = await run(experiment, engine, { ...options, onProgress }).finally(progress.stop);
-    const lines = live === null ? [] : [...generatorLines(result), ...liveLines(live, out)];
+    const lines = live === null ? [] : [...generatorLines(result), ...liveLines(live)];
     return {
       result: {
         ...result,
@@ -74,13 +73,8 @@ async function liveOrigin({ live: { device }, cluster: { gpus } }: Experiment): 
   return originOf({ devices: `${gpus} × ${device}`, environment: software });
 }
 
-/** Device errors and files of a live run. A recording's folder is renamed when the run ends. */
-function liveLines({ deviceErrors, journal, recording }: LiveReport, out: string | undefined): string[] {
-  const lines = [...deviceErrors];
-  if (journal !== null) lines.push(`replay this run with: escapement replay ${quoted(journal)}`);
-  if (recording === null) return lines;
-  const { file, seconds, dropped } = recording;
-  const path = out === undefined ? file : join(out, basename(file));
-  const without = dropped === 0 ? '' : `, ${dropped} events dropped`;
-  return [...lines, `${seconds.toFixed(1)} s recorded in ${path}${without}`];
+/** Device errors and journal of a live run. */
+function liveLines({ deviceErrors, journal }: LiveReport): string[] {
+  if (journal === null) return [...deviceErrors];
+  return [...deviceErrors, `replay this run with: escapement replay ${quoted(journal)}`];
 }

@@ -25,7 +25,6 @@ const RUN_FILES = [
   'windows.csv',
   ...['requests', 'actions', 'gpus'].flatMap((log) => [`${log}.tsv`, `${log}.parquet`]),
   'timeline.json',
-  'recording.json',
 ];
 
 /**

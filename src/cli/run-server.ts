@@ -8,7 +8,6 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { defaultInflightBytes } from '../live/frontend/limits.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import { createLog } from '../live/observe/telemetry/log.js';
-import type { RecordingControl } from '../live/recording/server-recorder.js';
 import { REAL_WORLD } from '../live/world/real-world.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { JoiningOptions } from '../serve/joining.js';
@@ -67,7 +66,6 @@ export async function runServer(
   const { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics } = args;
   await checkPorts(args.host, { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics });
   let server: Server | null = null;
-  recordOnSignal(() => server?.recordings);
   const hung = (what: string) => void endHung(what, log, server);
   const workers = await startWorkers(options.settings, { log, world: REAL_WORLD, hung });
   try {
@@ -110,21 +108,6 @@ async function endHung(what: string, log: Logger, server: Server | null): Promis
 
 const HUNG_DRAIN_NS = NS_PER_S;
 const HUNG_CLOSE_MS = 3000;
-
-/** SIGUSR2 starts recording a timeline, and the next SIGUSR2 writes it; each is logged. Node reserves SIGUSR1. */
-function recordOnSignal(control: () => RecordingControl | undefined): void {
-  // Windows has no such signal.
-  if (process.platform === 'win32') return;
-  process.on('SIGUSR2', async () => {
-    const recordings = control();
-    try {
-      if (recordings?.recording) await recordings.stop();
-      else recordings?.start();
-    } catch {
-      // The log also reports errors.
-    }
-  });
-}
 
 async function serverOptions(
   args: ServerArgs,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
 import { NS_PER_MS } from '../base/units.js';
-import { choice, duration, flag, section, share, text, whole } from './fields.js';
+import { choice, duration, flag, section, share, whole } from './fields.js';
 
 /** Devices of live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
 export const LIVE_DEVICES = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml', 'simulated'] as const;
@@ -60,8 +60,6 @@ export const runtimeKeys = section({
     'Longest time for one step of preparing a model, such as reading it; a model that exceeds it is not served.',
     NS_PER_MS,
   ).prefault('30s'),
-  recording: flag('Record a timeline from the start on, for a minute at most.').default(false),
-  recordingDir: text('Folder that recordings are written to.').default('recordings'),
 });
 
 /** The section `runtime`, checked; `memoryReserve` is a share below 1. */

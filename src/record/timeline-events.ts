@@ -4,33 +4,29 @@ import { LANE_NAMES, type Lane } from '../core/action.js';
 /** One event of the Trace Event Format; `ts` and `dur` are µs. */
 export interface TimelineEvent {
   readonly name: string;
-  /** Complete, metadata, instant, begin and end of an asynchronous span, begin and end of an arrow ("flow"). */
-  readonly ph: 'X' | 'M' | 'i' | 'b' | 'e' | 's' | 'f';
+  /** Complete, metadata, begin and end of an asynchronous span. */
+  readonly ph: 'X' | 'M' | 'b' | 'e';
   readonly pid: number;
   readonly tid: number;
   readonly ts?: number;
   readonly dur?: number;
   readonly cat?: string;
   readonly id?: number;
-  /** On the end of an arrow: binds it to the enclosing slice. */
-  readonly bp?: 'e';
-  /** On an instant: its scope is the thread. */
-  readonly s?: 't';
   /** Colour in chrome://tracing. */
   readonly cname?: string;
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
 /** Place of an event: a process and one of its threads. */
-export interface Track {
+interface Track {
   readonly pid: number;
   readonly tid: number;
 }
 
 /** Viewers treat process 0 as "idle". */
 const CONTROLLER_PID = 1;
-/** The controller's only track. */
-export const DECISIONS: Track = track(CONTROLLER_PID, 0);
+/** Requests from arrival to answer. */
+export const REQUESTS: Track = track(CONTROLLER_PID, 0);
 
 function gpuPid(gpu: number): number {
   return gpu + 2;
@@ -40,13 +36,6 @@ export function laneTrack(gpu: number, lane: Lane): Track {
   return track(gpuPid(gpu), lane);
 }
 
-/**
- * Gap between successive slices of a track: viewers that read µs as binary fractions may be a ns off, and Perfetto
- * drops overlapping slices.
- */
-export const GAP_NS = 1;
-
-/** A slice. Viewers recognize children by their times: they come after their parent and lie inside it. */
 export function slice(
   { pid, tid }: Track,
   name: string,
@@ -58,17 +47,6 @@ export function slice(
   const begin = Math.round(beginNs);
   const dur = toUs(Math.max(0, Math.round(endNs) - begin));
   return { name, ph: 'X', cat, pid, tid, ts: toUs(begin), dur, ...(args === undefined ? {} : { args }) };
-}
-
-/** An event without duration. */
-export function instant(
-  { pid, tid }: Track,
-  name: string,
-  cat: string,
-  atNs: number,
-  args: TimelineEvent['args'],
-): TimelineEvent {
-  return { name, ph: 'i', s: 't', cat, pid, tid, ts: toUs(atNs), ...(args === undefined ? {} : { args }) };
 }
 
 /** A span that may overlap others of its kind; `id` is unique within `cat`. */
@@ -85,20 +63,6 @@ export function span(
   return [
     { ...common, ph: 'b', ts: toUs(beginNs), ...more },
     { ...common, ph: 'e', ts: toUs(Math.max(beginNs, endNs)) },
-  ];
-}
-
-/** An arrow between the slices that begin at these times; must be written right after the second of them. */
-export function arrow(
-  name: string,
-  id: number,
-  from: Track & { readonly atNs: number },
-  to: Track & { readonly atNs: number },
-): TimelineEvent[] {
-  const common = { name, cat: name, id };
-  return [
-    { ...common, ph: 's', pid: from.pid, tid: from.tid, ts: toUs(from.atNs) },
-    { ...common, ph: 'f', bp: 'e', pid: to.pid, tid: to.tid, ts: toUs(to.atNs) },
   ];
 }
 

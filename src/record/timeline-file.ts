@@ -5,7 +5,7 @@ import type { TimelineEntry } from './results.js';
 import { gpuNames, laneTrack, slice, type TimelineEvent, windowSpan } from './timeline-events.js';
 
 /** Facts about a timeline that the viewer shows, e.g. seed and digest. */
-export type TimelineFacts = Readonly<Record<string, string | number>>;
+type TimelineFacts = Readonly<Record<string, string | number>>;
 
 /**
  * A timeline for Perfetto (ui.perfetto.dev) and chrome://tracing, written event by event and renamed when complete.
@@ -14,8 +14,7 @@ export type TimelineFacts = Readonly<Record<string, string | number>>;
  * Format: "Trace Event Format", JSON object form.
  */
 export class TimelineFile {
-  /** Number of events written so far. */
-  events = 0;
+  private isEmpty = true;
   private readonly file: OutputFile;
 
   constructor(path: string, facts: TimelineFacts) {
@@ -26,8 +25,22 @@ export class TimelineFile {
   }
 
   write(event: TimelineEvent): void {
-    this.file.write((this.events === 0 ? '\n' : ',\n') + JSON.stringify(event));
-    this.events++;
+    this.file.write((this.isEmpty ? '\n' : ',\n') + JSON.stringify(event));
+    this.isEmpty = false;
+  }
+
+  /** Names the tracks of a GPU, once, before its actions. */
+  nameGpu(gpu: number): void {
+    for (const event of gpuNames(gpu, `GPU ${gpu}`)) this.write(event);
+  }
+
+  /** Writes an action as it ran, and its window; `id` is unique in the file. */
+  action(entry: TimelineEntry, id: number): void {
+    const { gpu, lane: laneName, kind, ...args } = entry;
+    const { beginMs, endMs, earliestMs, latestMs } = entry;
+    const lane = LANE_NAMES.indexOf(laneName) as Lane;
+    this.write(slice(laneTrack(gpu, lane), titleOf(entry), kind, toNs(beginMs), toNs(endMs), args));
+    for (const event of windowSpan(gpu, lane, id, toNs(earliestMs), toNs(latestMs), args)) this.write(event);
   }
 
   close(): void {
@@ -51,16 +64,9 @@ export function writeTimeline(
   facts: TimelineFacts = {},
 ): void {
   const file = new TimelineFile(path, facts);
-  for (const gpu of new Set(entries.map((entry) => entry.gpu).sort((a, b) => a - b))) {
-    for (const event of gpuNames(gpu, `GPU ${gpu}`)) file.write(event);
-  }
+  for (const gpu of new Set(entries.map((entry) => entry.gpu).sort((a, b) => a - b))) file.nameGpu(gpu);
   entries.forEach((entry, index) => {
-    const { gpu, kind, beginMs, endMs, earliestMs, latestMs } = entry;
-    const lane = LANE_NAMES.indexOf(entry.lane) as Lane;
-    const { gpu: _, lane: __, kind: ___, ...args } = entry;
-    file.write(slice(laneTrack(gpu, lane), titleOf(entry), kind, toNs(beginMs), toNs(endMs), args));
-    for (const event of windowSpan(gpu, lane, index, toNs(earliestMs), toNs(latestMs), args))
-      file.write(event);
+    file.action(entry, index);
   });
   file.close();
 }

@@ -1,7 +1,6 @@
 import type { Experiment } from '../config/experiment.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import type { RunObserver } from '../core/observer.js';
-import type { WrittenRecording } from '../live/recording/server-recorder.js';
 import type { PlayReport } from '../load/player.js';
 import type { Histogram } from '../record/histogram.js';
 import type { GeneratorFigures, RunEvent } from '../record/results.js';
@@ -54,6 +53,4 @@ export interface LiveReport {
   readonly wakeLateness: Histogram;
   /** Path of the journal, if requested. */
   readonly journal: string | null;
-  /** Recording, if requested by `runtime.recording`. */
-  readonly recording: WrittenRecording | null;
 }

@@ -1,5 +1,3 @@
-import { join, resolve } from 'node:path';
-import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 import { NS_PER_S } from '../base/units.js';
@@ -9,16 +7,14 @@ import { scalerEntryOf } from '../config/schema-policy.js';
 import { LocalLink, type WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import { wirePipeline } from '../live/pipeline.js';
-import type { RecordingEvents, WrittenRecording } from '../live/recording/server-recorder.js';
 import type { SchedulingService } from '../live/service.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import { generatorFigures, play } from '../load/player.js';
 import { openServiceTarget } from '../load/service-target.js';
 import { Histogram } from '../record/histogram.js';
-import { type Assembly, type ClusterSettings, startCluster } from '../serve/cluster.js';
+import { type ClusterSettings, startCluster } from '../serve/cluster.js';
 import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
-import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
 import { drawCounts } from '../sim/fan-out.js';
 import type { Engine, EngineReport, EngineTask } from './engine.js';
 
@@ -35,7 +31,7 @@ export function live({ journal }: LiveOptions = {}): Engine {
 }
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
-  const { experiment, source, observer, outDir, events, begin, watch, onProgress } = task;
+  const { experiment, source, observer, events, begin, watch, onProgress } = task;
   refuseSimulatedOnly(experiment);
   const machines = await startAll(await experimentMachines(experiment));
   begin();
@@ -43,7 +39,6 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   const failures: Error[] = [];
   /** Problems of devices, each message once, in order. */
   const problems = new Set<string>();
-  let recording: WrittenRecording | null = null;
   const links = machines.map((machine) => new LocalLink(machine));
   const cluster = await startCluster(settingsOf(experiment, links), (assembly) => ({
     result: {
@@ -62,12 +57,6 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
           problems.add(`GPU ${gpu}, ${model}: ${error}`),
       },
     },
-    recording: recordingOf(experiment, outDir, assembly, {
-      written: (written) => {
-        recording = written;
-      },
-      failed: (error) => failures.push(error),
-    }),
     journal:
       journalName === undefined
         ? null
@@ -94,7 +83,6 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
         deviceErrors: [...problems],
         wakeLateness,
         journal: observers.journal?.path ?? null,
-        recording,
       },
     };
   } catch (error) {
@@ -164,20 +152,4 @@ function settingsOf(
   links: readonly WorkerLink[],
 ): ClusterSettings {
   return { links, policy, sloNs, admission, missedWindow, classes, tenants, padding, hasAllModels: true };
-}
-
-function recordingOf(
-  { name, seed, runtime }: Experiment,
-  outDir: string | undefined,
-  assembly: Assembly,
-  events: Pick<RecordingEvents, 'written' | 'failed'>,
-): RecordingObserver {
-  const { recording: autostart, recordingDir } = runtime;
-  return new RecordingObserver(assembly, {
-    autostart,
-    facts: { experiment: name, seed },
-    newPath: () =>
-      outDir === undefined ? resolve(recordingDir, recordingName(unixMs())) : join(outDir, 'recording.json'),
-    events: { started: () => {}, ...events },
-  });
 }

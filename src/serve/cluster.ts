@@ -57,7 +57,7 @@ export interface Assembly {
   readonly clock: Clock;
 }
 
-/** Follows a live system from start to end: metrics, a journal, a recording, a log. */
+/** Follows a live system from start to end: metrics, a journal, a log. */
 export interface ClusterObserver {
   /** Observes the ends of requests and actions. */
   readonly run?: RunObserver;

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { EscapementError } from '../base/errors.js';
 import type { LiveController } from '../live/controller/live-controller.js';
@@ -14,11 +13,9 @@ import { readOnScrape } from '../live/observe/telemetry/metrics.js';
 import type { Route } from '../live/observe/telemetry/route.js';
 import { LivePage } from '../live/observe/ui/live-page.js';
 import { RecentActivity } from '../live/observe/ui/recent-activity.js';
-import { LONGEST_S } from '../live/recording/server-recorder.js';
 import { shareText } from '../record/share-text.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 import { JournalObserver } from './journal-observer.js';
-import { RecordingObserver, recordingName } from './recording-observer.js';
 import { ScalingObserver } from './scaling-observer.js';
 import { loggedCluster, loggedLimits } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
@@ -46,7 +43,6 @@ export function observersOf(
       ...{ run: statistics, events: statistics, collector: statistics },
       started: ({ state }: LiveController) => statistics.began(state.entries),
     },
-    recording: recordingOf(options, assembly),
     ui: options.ui === true ? new UiObserver(assembly) : null,
     log: loggedCluster(events, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
@@ -56,24 +52,6 @@ export function observersOf(
       journal === null || options.journal === null ? null : keeping(options, options.journal, journal.path),
     journal,
   };
-}
-
-function recordingOf(
-  { log, settings, serverVersion, world }: ServerOptions,
-  assembly: Assembly,
-): RecordingObserver {
-  const { recording: autostart, recordingDir } = settings.runtime;
-  return new RecordingObserver(assembly, {
-    autostart,
-    facts: { escapement: serverVersion },
-    newPath: () => resolve(recordingDir, recordingName(world.unixMs())),
-    events: {
-      started: () => log.info(`recording, for ${LONGEST_S} s at most`),
-      written: (recording) =>
-        log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
-      failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
-    },
-  });
 }
 
 function journalObserver(

@@ -19,9 +19,8 @@ import {
 import { ModelLabels } from '../live/observe/telemetry/labels.js';
 import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';
 import { startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
-import { json, type Route, recordingRoutes } from '../live/observe/telemetry/route.js';
+import { json, type Route } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
-import type { RecordingControl } from '../live/recording/server-recorder.js';
 import type { ModelEntry, ServiceState } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { ServedPort } from '../live/wire/listener.js';
@@ -98,10 +97,6 @@ export class Server {
 
   get controller(): LiveController {
     return this.there.controller;
-  }
-
-  get recordings(): RecordingControl {
-    return this.there.observers.recording.control;
   }
 
   /** Listens, waits for workers, and logs when all models are ready. */
@@ -264,8 +259,7 @@ export class Server {
         nowNs: controller.nowNs(),
       });
     return [
-      { path: '/status', method: 'GET', answer: () => json(200, status()) },
-      ...recordingRoutes(observers.recording.control),
+      { path: '/status', answer: () => json(200, status()) },
       ...(observers.ui?.routes(controller, status) ?? []),
     ];
   }

@@ -78,9 +78,9 @@ describe('environment', () => {
       environmentOverrides({
         ESCAPEMENT_ARENA: ' ',
         ESCAPEMENT_NONSENSE: '1',
-        ESCAPEMENT_RECORDING: ' true ',
+        ESCAPEMENT_LANE_THREADS: ' 3 ',
       }),
-    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'true' }]);
+    ).toEqual([{ variable: 'ESCAPEMENT_LANE_THREADS', key: 'runtime.laneThreads', value: '3' }]);
   });
 
   it('names variables that look like ours and are not', () => {
@@ -101,7 +101,7 @@ const MISTAKES = String.raw`
 { intraOpThreads: 0 } |  |  | ^exp\.yaml:3: runtime\.intraOpThreads: must be at least 1, found 0$
 {} | ESCAPEMENT_INTRA_OP_THREADS=two |  | ^ESCAPEMENT_INTRA_OP_THREADS: must be a number, found two$
 {} | ESCAPEMENT_ARENA=1 |  | ^ESCAPEMENT_ARENA: must be true or false, found 1$
-{} | ESCAPEMENT_RECORDING_DIR=[a |  | ^ESCAPEMENT_RECORDING_DIR: the value is not valid YAML: Flow sequence must end with a \]$
+{} | ESCAPEMENT_PRECISION=[a |  | ^ESCAPEMENT_PRECISION: the value is not valid YAML: Flow sequence must end with a \]$
 {} |  | runtime.precision=fp8 | ^--set runtime\.precision=fp8: must be one of fp32, fp16
 {} |  | runtime.memoryReserve=100% | ^--set .*: must be at most 99%, found 100%$
 { storagebufferCache: simple } |  |  | unknown key "storagebufferCache": did you mean "storageBufferCache"

@@ -111,15 +111,14 @@ describe('every setting', () => {
     const found = await from({
       text: FILE,
       environment: { ESCAPEMENT_LANE_THREADS: '3' },
-      overrides: ['runtime.recording=true', 'policy.maxBatch=4'],
+      overrides: ['runtime.memoryReserve=20%', 'policy.maxBatch=4'],
     });
     expect(found).toMatchObject({
       'runtime.laneThreads': [3, 'ESCAPEMENT_LANE_THREADS'],
       'runtime.intraOpThreads': [2, 'tuned.yaml:5'],
       'runtime.interOpThreads': [1, 'default'],
-      'runtime.memoryReserve': ['50%', 'default'],
+      'runtime.memoryReserve': ['20%', '--set runtime.memoryReserve=20%'],
       'runtime.arena': [false, 'tuned.yaml:4'],
-      'runtime.recording': [true, '--set runtime.recording=true'],
       slo: ['50ms', 'tuned.yaml:1'],
       admission: ['predict', 'default'],
       'policy.kind': ['clockwork', 'tuned.yaml:2'],

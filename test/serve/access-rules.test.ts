@@ -5,7 +5,7 @@ import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PROTOCOL_FILE } from '../../src/live/frontend/grpc/protocol.js';
 import { ROUTES as HTTP_ROUTES } from '../../src/live/frontend/http-frontend.js';
-import { ROOT, tempDir } from '../cli/run-cli.js';
+import { ROOT } from '../cli/run-cli.js';
 import { serve, simulated, smallModels } from './fixtures.js';
 
 /** `public`: everybody is answered; `token`: only who has the token, if there is one. */
@@ -42,10 +42,6 @@ const ROUTES: Readonly<Record<'http' | 'metrics', readonly (readonly [string, st
     ['GET', '/metrics', 'token'],
     ['GET', '/status', 'token'],
     ['GET', '/ui/events', 'token'],
-    ['POST', '/recording/start', 'token'],
-    ['POST', '/recording/stop', 'token'],
-    // Their old names answer with the new ones.
-    ['POST', '/profile/stop', 'token'],
   ],
 };
 
@@ -72,14 +68,10 @@ const METHODS = ['GET', 'HEAD', 'POST', 'DELETE'];
 const RIGHT = { authorization: `Bearer ${TOKEN}` };
 
 const started = async () => {
-  const { server } = await serve(
-    { devices: simulated(1, 0), models: smallModels(1, 0) },
-    ['slo=10s', `runtime.recordingDir=${tempDir()}`],
-    {
-      ui: true,
-      frontend: { token: TOKEN, tls: null },
-    },
-  );
+  const { server } = await serve({ devices: simulated(1, 0), models: smallModels(1, 0) }, ['slo=10s'], {
+    ui: true,
+    frontend: { token: TOKEN, tls: null },
+  });
   return { http: server.http!.port, grpc: server.grpc!.port, metrics: server.metrics!.port };
 };
 

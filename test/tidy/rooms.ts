@@ -138,9 +138,8 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     models: ['own', 'ort', 'onnx', 'frontend'],
     worker: ['own', 'ort', 'wire', 'world'],
     controller: ['own', 'journal', 'wire', 'world', 'worker'],
-    recording: ['own', 'controller'],
     frontend: ['own', 'wire', 'world'],
-    observe: ['own', 'wire', 'recording', 'frontend'],
+    observe: ['own', 'wire', 'frontend'],
   },
   report: {
     own: [],

@@ -13,11 +13,6 @@ export function msUntil(deadlineMs: number): number {
   return deadlineMs - Date.now();
 }
 
-/** A time since 1970 in UTC, for names of files that sort by time: `2026-01-31-09-30-00-125`. */
-export function fileStamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\D/g, '-').slice(0, -1);
-}
-
 /** Parses a date written by another program, ms since 1970; null if it is not a date. */
 export function unixMsOf(text: string): number | null {
   const ms = Date.parse(text);

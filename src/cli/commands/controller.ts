@@ -34,7 +34,7 @@ export async function handler(args: Args): Promise<void> {
       '--worker HOST:PORT is required, at least once, or --listen PORT for workers that register',
     );
   // Settings of model execution belong to the workers' own flags.
-  const foreign = args.set.find((override) => /^\s*runtime\.(?!recording)/.test(override));
+  const foreign = args.set.find((override) => /^\s*runtime\./.test(override));
   if (foreign !== undefined)
     throw usageError(`--set ${foreign}: a controller runs no models; pass it to the workers`);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');

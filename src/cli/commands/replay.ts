@@ -6,6 +6,7 @@ import { FlightRecorder } from '../../live/journal/flight-recorder.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
 import { OutcomeList } from '../../live/journal/outcome-list.js';
 import type { Replay } from '../../live/journal/replay.js';
+import { ReplayTimeline } from '../../live/journal/replay-timeline.js';
 import type { Plugin } from '../../policies/entry.js';
 import { fanOut } from '../../record/fan-out.js';
 import { explain } from '../../record/flight/explain.js';
@@ -17,7 +18,7 @@ import { table } from '../../text/table.js';
 import { writeErr, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { json } from '../common-options.js';
-import { group, list, required, text, toggle, usageError, type ValuesOf } from '../options.js';
+import { duration, group, list, required, text, toggle, usageError, type ValuesOf } from '../options.js';
 import { failedText, filterOf, filterOptions, refuseUnknown } from '../request-filters.js';
 
 export const flags = {
@@ -27,6 +28,9 @@ export const flags = {
       'List the requests that were not answered within their SLO, and why; implied by --model, --class, --tenant and --cause',
     ),
     ...filterOptions('such requests', 'plan, actions, and why it was late'),
+    timeline: text('Write the actions and requests to this file, for https://ui.perfetto.dev'),
+    from: { ...duration('Start of the timeline, since that of the journal', '0s'), implies: 'timeline' },
+    to: { ...duration('End of the timeline', 'the end'), implies: 'timeline' },
     plugin: list('Module of the policy that scheduled the run, if it was a plugin'),
     json,
   }),
@@ -35,6 +39,7 @@ export const examples = [
   'replay run.journal --late',
   'replay run.journal --tenant acme --cause overRate',
   'replay run.journal --request 1234',
+  'replay run.journal --timeline incident.json --from 95s --to 100s',
 ];
 export const notes = 'Exit code 47: the replay diverged from the recorded run.';
 
@@ -57,7 +62,9 @@ export async function handler(args: Args): Promise<void> {
   let header!: JournalHeader;
   const isListed = args.late || filterOf(args) !== undefined;
   const outcomes = new OutcomeList(isListed ? args.limit : 0, args);
-  const watchers = [outcomes, ...(recorder === null ? [] : [recorder])];
+  const { timeline: path, from = 0, to = Number.POSITIVE_INFINITY } = args;
+  const timeline = path === undefined ? null : new ReplayTimeline(path, from, to);
+  const watchers = [outcomes, recorder, timeline].filter((watcher) => watcher !== null);
   const replay = await replayJournal(file, {
     createPolicy: (recorded, context) => {
       header = recorded;
@@ -69,7 +76,11 @@ export async function handler(args: Args): Promise<void> {
     },
     observer: fanOut(watchers),
     watchers,
+  }).catch((error) => {
+    timeline?.discard();
+    throw error;
   });
+  timeline?.close();
   const flight = recorder?.flight ?? null;
   const ofPipeline = recorder?.pipelineFlight ?? null;
   refuseUnknown('model', args, [...outcomes.models]);

@@ -76,9 +76,6 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
     ...(tls === null ? {} : { tls }),
     ...(controllerTls === undefined ? {} : { controllerTls }),
   });
-  // Would otherwise end the process.
-  if (process.platform !== 'win32')
-    process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
   const { certificates } = worker;
   const reports = { log, gauges: certificates };
   renewIdentity(args, tls, reports, (identity) => worker.renew(identity));

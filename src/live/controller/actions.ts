@@ -25,8 +25,6 @@ export class Departures {
     private readonly fleet: Fleet,
     private readonly models: readonly (ServedModel | null)[],
     private readonly clock: Clock,
-    /** Called with each action as it is sent. */
-    private readonly sent: (action: Action) => void,
     /** Called with an INFER whose requests are all answered, instead of sending it. */
     private readonly pointless: (action: Action) => void,
   ) {}
@@ -53,7 +51,6 @@ export class Departures {
     for (const [i, action] of actions.entries()) {
       action.latestNs += spentNs;
       action.slackNs += spentNs;
-      this.sent(action);
       fleet.post(action.gpu, { ...messages[i], latestNs: action.latestNs });
     }
   }

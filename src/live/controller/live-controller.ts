@@ -53,12 +53,8 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
     this.answers = new Answers(this.list, () => fleet.gpusUp > 0, options.tenants);
-    this.departures = new Departures(
-      fleet,
-      this.list,
-      clock,
-      (action) => options.events.sent(action),
-      (action) => clock.time.soon(() => this.unsent(action)),
+    this.departures = new Departures(fleet, this.list, clock, (action) =>
+      clock.time.soon(() => this.unsent(action)),
     );
     this.core = new Controller({
       cluster: cluster.spec,

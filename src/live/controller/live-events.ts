@@ -24,8 +24,6 @@ export interface LiveEvents {
   traced(id: number, traceparent: string): void;
   /** The core has processed events and decided: it began at `nowNs` and took `tookNs`. */
   stepped(nowNs: number, tookNs: number): void;
-  /** An action leaves for its worker. */
-  sent(action: Action): void;
   /** The result of an action has arrived; `action` has its times already. */
   ran(action: Action, result: ResultMessage): void;
 }
@@ -33,7 +31,7 @@ export interface LiveEvents {
 /** All of them; the compiler asks for those that are missing. */
 const EVENTS = Object.keys({
   ...{ wokeLate: 0, gpuDown: 0, gpuUp: 0, worker: 0, workerLeft: 0, standsBy: 0, deviceError: 0 },
-  ...{ modelCame: 0, modelGone: 0, stepCame: 0, traced: 0, stepped: 0, sent: 0, ran: 0 },
+  ...{ modelCame: 0, modelGone: 0, stepCame: 0, traced: 0, stepped: 0, ran: 0 },
 } satisfies Record<keyof LiveEvents, 0>) as (keyof LiveEvents)[];
 
 /** Notifies each of `parts` of the events it has a method for, in the order given. */

@@ -192,7 +192,7 @@ const LEFT_OUT = [
   },
   {
     path: /^\/v2\/(?:logging|(?:models\/[^/]+\/)?trace\/setting)$/,
-    why: 'logs and recordings are set up on the command line and through the metrics port',
+    why: 'logs and journals are set up on the command line',
   },
 ];
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { fileStamp, unixMs } from '../../../src/base/clock/wall-clock.js';
+import { unixMs } from '../../../src/base/clock/wall-clock.js';
 import { EscapementError } from '../../../src/base/errors.js';
 import { makeFolder } from '../../../src/base/files/make-folder.js';
 import { writeWhole } from '../../../src/base/files/output-file.js';
@@ -56,7 +56,7 @@ class Page {
   private readonly path: string;
 
   constructor(device: Provider, input: number, seconds: number) {
-    const date = fileStamp(unixMs()).slice(0, 'YYYY-MM-DD'.length);
+    const date = new Date(unixMs()).toISOString().slice(0, 'YYYY-MM-DD'.length);
     this.path = join(flags.out, `${date}-${device}`);
     const runtime = { onnxruntime: onnxruntimeVersion(), node: process.version };
     this.facts = { device, gpu: gpuName(), ...runtime, input, seconds };

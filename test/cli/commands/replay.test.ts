@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatHeader } from '../../../src/live/journal/journal-header.js';
 import { CAUSE_LABELS, type Cause } from '../../../src/record/causes.js';
@@ -149,6 +149,98 @@ describe('escapement replay', () => {
     it('does not call the time of decoding a time in the queue', async () => {
       const { stdout } = await runCli(['replay', path, '--request', '1']);
       expect(stdout).toContain('+24 ms  queued behind');
+    });
+  });
+
+  describe('--timeline', () => {
+    interface Event {
+      readonly name: string;
+      readonly ph: string;
+      readonly ts: number;
+      readonly dur: number;
+      readonly cat: string;
+      readonly id: number;
+      readonly pid: number;
+      readonly tid: number;
+      readonly args: Readonly<Record<string, unknown>>;
+    }
+
+    const timelineOf = async (path: string, ...args: string[]) => {
+      const file = `${path}.json`;
+      const { status, stderr } = await runCli(['replay', path, '--timeline', file, ...args]);
+      expect([status, stderr]).toEqual([0, '']);
+      const events: Event[] = JSON.parse(readFileSync(file, 'utf8')).traceEvents;
+      const ran = events.filter(({ ph }) => ph === 'X');
+      const ends = new Map(
+        events.flatMap(({ ph, cat, id, ts }) => (ph === 'e' ? [[`${cat} ${id}`, ts]] : [])),
+      );
+      const spans = events.flatMap((event) =>
+        event.ph === 'b' ? [{ ...event, end: ends.get(`${event.cat} ${event.id}`)! }] : [],
+      );
+      return { names: events.filter(({ name }) => name.endsWith('_name')), ran, spans };
+    };
+
+    it('shows an action with its window, and requests with their traces', async () => {
+      const path = journalPath('traced.journal');
+      const lines = [
+        formatHeader(header('escapement', { gpus: 1 })),
+        ...['u 0 0 0', 's 0'],
+        ...[`o 0 ${100 * MS} ${25 * MS} 0`, 'w 00-1-2-01', `s ${100 * MS}`],
+        ...[`r 0 0 ${100 * MS} ${103 * MS} 1`, `s ${104 * MS}`],
+        ...[`o 1 ${200 * MS} ${MS} 0`, `s ${202 * MS}`],
+      ];
+      writeFileSync(path, `${lines.join('\n')}\n`);
+      const { names, ran, spans } = await timelineOf(path);
+      expect(names.map(({ args }) => args.name)).toEqual([
+        ...['controller', 'requests', 'GPU 0', 'EXEC', 'WEIGHTS'],
+      ]);
+      expect(ran.map(({ name, ts, dur }) => [name, ts, dur])).toEqual([['resnet50-0 ×1', 100_000, 3_000]]);
+      expect(spans.map(({ name, ts, end }) => [name, ts, end])).toEqual([
+        ['EXEC window', 100_000, expect.any(Number)],
+        ['request ok', 100_000, 104_000],
+        ['request rejected', 200_000, 202_000],
+      ]);
+      const shared = { sloMs: 25, cold: false, action: 0, traceparent: '00-1-2-01' };
+      expect(spans[1]!.args).toEqual({ model: 'resnet50-0', outcome: 'ok', ...shared });
+      expect(spans[2]!.args).toEqual({ model: 'resnet50-1', outcome: 'rejected', sloMs: 1, cold: true });
+    });
+
+    it('shows all that overlaps a part of the run, in lanes that do one thing at a time', async () => {
+      const facts = JSON.parse((await runCli(['replay', recording.path, '--json'])).stdout);
+      const whole = await timelineOf(recording.path);
+      const part = await timelineOf(recording.path, '--from', '500ms', '--to', '700ms');
+      const requests = whole.spans.filter(({ cat }) => cat === 'request');
+      expect(requests).toHaveLength(facts.requests - facts.unanswered);
+      for (const [outcome, count] of Object.entries(facts.outcomes))
+        expect(
+          requests.filter(({ args }) => args.outcome === outcome),
+          outcome,
+        ).toHaveLength(Number(count));
+      const overlaps = (begin: number, end: number) => end >= 500_000 && begin < 700_000;
+      expect(part.ran).toEqual(whole.ran.filter(({ ts, dur }) => overlaps(ts, ts + dur)));
+      expect(part.spans.filter(({ cat }) => cat === 'request')).toEqual(
+        requests.filter(({ ts, end }) => overlaps(ts, end)),
+      );
+      expect(part.ran.length).toBeGreaterThan(20);
+      const windows = new Map(whole.spans.map((span) => [`${span.cat} ${span.id}`, span]));
+      const free = new Map<number, number>();
+      for (const { tid, ts, dur, cat, id, args } of whole.ran.toSorted((a, b) => a.ts - b.ts)) {
+        expect(ts).toBeGreaterThanOrEqual((free.get(tid) ?? 0) - 0.001);
+        free.set(tid, ts + dur);
+        expect([cat, id, args.batch]).not.toContain(null);
+      }
+      for (const { args, ts, end } of requests.filter(({ args: { action } }) => action !== undefined)) {
+        const window = windows.get(`EXEC window ${args.action}`)!;
+        expect(window.ts).toBeGreaterThanOrEqual(ts);
+        expect(window.ts).toBeLessThan(end);
+      }
+    });
+
+    it('needs a file for its part, and leaves none if the journal is not one', async () => {
+      const path = changed('other', 'nothing\n');
+      expect((await runCli(['replay', recording.path, '--from', '1s'])).status).toBe(2);
+      expect((await runCli(['replay', path, '--timeline', `${path}.json`])).status).toBeGreaterThan(0);
+      expect(existsSync(`${path}.json`)).toBe(false);
     });
   });
 

@@ -20,7 +20,7 @@ interface MetricsServerOptions {
   readonly port: number;
   /** Status for `/healthz`. */
   readonly healthy: () => boolean;
-  /** Further routes: a controller's status and recordings. */
+  /** Further routes: a controller's status and page. */
   readonly routes?: () => readonly Route[];
   /** Token required for everything except `/healthz` and public routes; null or absent: none. */
   readonly token?: string | null;
@@ -84,7 +84,6 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
   return [
     {
       path: '/metrics',
-      method: 'GET',
       answer: async () => ({
         status: 200,
         contentType: registry.contentType,
@@ -93,7 +92,6 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
     },
     {
       path: '/healthz',
-      method: 'GET',
       isPublic: true,
       answer: () => (healthy() ? text(200, 'ok') : text(503, 'not ready')),
     },
@@ -122,16 +120,10 @@ async function answer(
   }
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
-    send(
-      response,
-      text(404, `this port serves only ${paths}; for /status and /recording ask the controller`),
-    );
-  } else if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
-    response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);
-    send(response, text(405, `only ${route.method}`));
-  } else if (route.method === 'POST' && headers.origin !== undefined) {
-    // Browsers let any page send plain POSTs, and always include its origin.
-    send(response, text(403, 'web pages may not use this port'));
+    send(response, text(404, `this port serves only ${paths}; for /status ask the controller`));
+  } else if (method !== 'GET' && method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    send(response, text(405, 'only GET'));
   } else {
     send(response, await route.answer({ query: new URLSearchParams(query) }));
   }

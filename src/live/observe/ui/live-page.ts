@@ -24,7 +24,7 @@ interface LivePageOptions {
 
 /** Page of a server that has nothing to show yet; instead of events it gets the text `missing`. */
 export function waitingPageRoutes(missing: string): Route[] {
-  return [...pageRoutes(), { path: EVENTS_PATH, method: 'GET', answer: () => text(503, missing) }];
+  return [...pageRoutes(), { path: EVENTS_PATH, answer: () => text(503, missing) }];
 }
 
 /** A web page that shows a server's activity: the page itself, for everyone, and its events. */
@@ -42,7 +42,7 @@ export class LivePage {
     this.streams = new EventStreams(() => JSON.stringify(this.setup()));
     this.routes = [
       ...pageRoutes(),
-      { path: EVENTS_PATH, method: 'GET', answer: () => this.streams.open(() => this.begin()) },
+      { path: EVENTS_PATH, answer: () => this.streams.open(() => this.begin()) },
     ];
   }
 
@@ -135,6 +135,6 @@ function pageRoutes(): Route[] {
   return Object.entries(FILES).map(([path, { name, contentType }]) => {
     const body = readFileSync(compiledNextTo(import.meta.url, `../../../play/ui/${name}`));
     const reply = { status: 200, contentType, headers: HEADERS, body };
-    return { path, method: 'GET', isPublic: true, answer: () => reply };
+    return { path, isPublic: true, answer: () => reply };
   });
 }

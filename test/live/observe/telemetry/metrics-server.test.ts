@@ -2,8 +2,7 @@ import { connect } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startMetricsServer } from '../../../../src/live/observe/telemetry/metrics-server.js';
-import { json, type Route, recordingRoutes } from '../../../../src/live/observe/telemetry/route.js';
-import type { RecordingControl } from '../../../../src/live/recording/server-recorder.js';
+import { json, type Route } from '../../../../src/live/observe/telemetry/route.js';
 import { exchangeRaw } from '../../frontend/fixtures.js';
 import { parseExposition } from './exposition.js';
 
@@ -46,29 +45,18 @@ describe('the metrics server', () => {
     const missing = await fetch(`${base}/status`);
     expect([missing.status, await missing.text()]).toEqual([
       404,
-      'this port serves only /metrics, /healthz; for /status and /recording ask the controller\n',
+      'this port serves only /metrics, /healthz; for /status ask the controller\n',
     ]);
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
   });
 
-  it('does nothing for web pages', async () => {
-    let calls = 0;
-    const answer = () => json(200, { calls: ++calls });
-    const base = await start(() => true, 0, [{ path: '/do', method: 'POST', answer }]);
-    const headers = { origin: 'http://evil.example', 'content-type': 'text/plain' };
-    expect((await fetch(`${base}/do`, { method: 'POST', headers, body: 'x' })).status).toBe(403);
-    expect(calls).toBe(0);
-    expect((await fetch(`${base}/do`, { method: 'POST' })).status).toBe(200);
-  });
-
   it('never asks for a body, neither with nor without the token', async () => {
-    const route: Route = { path: '/do', method: 'POST', answer: () => json(200, {}) };
-    const { port } = new URL(await start(() => true, 0, [route], 's3cret'));
+    const { port } = new URL(await start(() => true, 0, [], 's3cret'));
     const ask = (header: string) =>
-      `POST /do HTTP/1.1\r\nhost: x\r\n${header}expect: 100-continue\r\ncontent-length: 9\r\n\r\n`;
+      `POST /metrics HTTP/1.1\r\nhost: x\r\n${header}expect: 100-continue\r\ncontent-length: 9\r\n\r\n`;
     expect(await exchangeRaw(Number(port), ask(''))).toMatch(/^HTTP\/1\.1 401 /);
     expect(await exchangeRaw(Number(port), ask('authorization: Bearer s3cret\r\n'))).toMatch(
-      /^HTTP\/1\.1 200 /,
+      /^HTTP\/1\.1 405 /,
     );
   });
 
@@ -76,7 +64,6 @@ describe('the metrics server', () => {
     let asked = 0;
     const count: Route = {
       path: '/count',
-      method: 'GET',
       answer: async () => {
         asked++;
         return json(200, {});
@@ -121,7 +108,7 @@ describe('the metrics server', () => {
 
 describe('further routes', () => {
   it('are answered at their path and method', async () => {
-    const route: Route = { path: '/status', method: 'GET', answer: () => json(200, { version: 1 }) };
+    const route: Route = { path: '/status', answer: () => json(200, { version: 1 }) };
     const base = await start(undefined, 0, [route]);
     const answer = await fetch(`${base}/status?x=1`);
     expect([answer.headers.get('content-type'), await answer.json()]).toEqual([
@@ -131,52 +118,5 @@ describe('further routes', () => {
     expect((await fetch(`${base}/status`, { method: 'HEAD' })).status).toBe(200);
     const wrong = await fetch(`${base}/status`, { method: 'POST' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-  });
-});
-
-/** A recording that is on or off. */
-class FakeRecording implements RecordingControl {
-  recording = false;
-
-  start(): void {
-    this.recording = true;
-  }
-
-  async stop() {
-    this.recording = false;
-    return { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0 };
-  }
-}
-
-describe('recording over HTTP', () => {
-  const ask = async (url: string, init: RequestInit = { method: 'POST' }) => {
-    const answer = await fetch(url, init);
-    const text = await answer.text();
-    return { status: answer.status, body: text.startsWith('{') ? JSON.parse(text) : text };
-  };
-
-  it('starts and stops a recording', async () => {
-    const recording = new FakeRecording();
-    const base = await start(undefined, 0, recordingRoutes(recording));
-    expect(await ask(`${base}/recording/start`)).toEqual({ status: 200, body: { recording: true } });
-    expect(recording.recording).toBe(true);
-    expect((await ask(`${base}/recording/start`)).status).toBe(409);
-    expect(await ask(`${base}/recording/stop`)).toEqual({
-      status: 200,
-      body: { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0 },
-    });
-    expect((await ask(`${base}/recording/stop`)).status).toBe(409);
-    expect((await ask(`${base}/recording/start`)).status).toBe(200);
-  });
-
-  it('says why a recording could not be written', async () => {
-    const recording = new FakeRecording();
-    recording.recording = true;
-    recording.stop = () => Promise.reject(new Error('recordings: no space left'));
-    const base = await start(undefined, 0, recordingRoutes(recording));
-    expect(await ask(`${base}/recording/stop`)).toEqual({
-      status: 500,
-      body: { error: 'recordings: no space left' },
-    });
   });
 });

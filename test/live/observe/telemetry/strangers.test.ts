@@ -51,7 +51,7 @@ function heard(socket: Socket): Promise<string> {
 /** An answer that begins and does not end. */
 function endless(path: string, isPublic: boolean): Route {
   const body: Reply['body'] = (response) => void response.write('begun');
-  return { path, isPublic, method: 'GET', answer: () => ({ status: 200, contentType: 'text/plain', body }) };
+  return { path, isPublic, answer: () => ({ status: 200, contentType: 'text/plain', body }) };
 }
 
 describe('strangers at the metrics port', () => {
@@ -96,7 +96,7 @@ describe('strangers at the metrics port', () => {
       new Promise<Reply>((resolve) => {
         finish = () => resolve(json(200, {}));
       });
-    const { port } = await start([{ path: '/slow', method: 'GET', answer }]);
+    const { port } = await start([{ path: '/slow', answer }]);
     const request = 'GET /slow HTTP/1.1\r\nhost: a\r\nauthorization: Bearer secret\r\n\r\n';
     const friend = await open(port, STRANGER, request);
     const answered = heard(friend);
