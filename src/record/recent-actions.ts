@@ -13,22 +13,22 @@ const MODELS = 2 ** 24;
  */
 export class RecentActions {
   private readonly latest: RowRing;
-  /** By GPU and model, oldest first. */
-  private readonly loads = new Map<number, Float64Array>();
+  /** By GPU and model, oldest first: a LOAD, and the number of the change that added it. */
+  private readonly loads = new Map<number, { readonly row: Float64Array; readonly mark: number }>();
 
   constructor(capacity: number) {
     this.latest = new RowRing(ACTION_COLUMNS, capacity);
   }
 
-  /** Adds a row, or replaces the one with its id. */
-  put(row: ArrayLike<number>): void {
-    this.latest.put(row);
+  /** Adds a row, or replaces the one with its id. `mark` as of `RowRing`. */
+  put(row: ArrayLike<number>, mark = 0): void {
+    this.latest.put(row, mark);
     const kind = row[ACTION.kind];
     if ((kind !== LOAD && kind !== UNLOAD) || row[ACTION.status] !== STATUS_OK) return;
     const { loads } = this;
     const instance = row[ACTION.gpu] * MODELS + row[ACTION.model];
     loads.delete(instance);
-    if (kind === LOAD) loads.set(instance, Float64Array.from(row));
+    if (kind === LOAD) loads.set(instance, { row: Float64Array.from(row), mark });
     if (loads.size <= MOST_LOADS) return;
     for (const oldest of loads.keys()) {
       loads.delete(oldest);
@@ -36,31 +36,26 @@ export class RecentActions {
     }
   }
 
-  /** Sets the end of an action; false if its row is no longer there. */
-  end(id: number, result: { beginNs: number; endNs: number; handledNs: number; status: number }): boolean {
+  /** Sets the end of an action, if its row is still there. */
+  end(
+    id: number,
+    result: { beginNs: number; endNs: number; handledNs: number; status: number },
+    mark = 0,
+  ): void {
     const row = this.latest.row(id);
-    if (row === null) return false;
+    if (row === null) return;
     row[ACTION.beginNs] = result.beginNs;
     row[ACTION.endNs] = result.endNs;
     row[ACTION.handledNs] = result.handledNs;
     row[ACTION.status] = result.status;
-    this.put(row);
-    return true;
+    this.put(row, mark);
   }
 
-  /** A copy of all rows, in order of id. */
-  all(): Float64Array<ArrayBuffer> {
-    const old = [...this.loads.values()].filter((row) => this.latest.row(row[ACTION.id]) === null);
-    old.sort((a, b) => a[ACTION.id] - b[ACTION.id]);
-    const latest = this.latest.all();
-    const rows = new Float64Array(old.length * ACTION_COLUMNS + latest.length);
-    for (const [i, row] of old.entries()) rows.set(row, i * ACTION_COLUMNS);
-    rows.set(latest, old.length * ACTION_COLUMNS);
-    return rows;
-  }
-
-  /** A copy of the rows with these ids, except those no longer there. */
-  pick(ids: readonly number[]): Float64Array<ArrayBuffer> {
-    return this.latest.pick(ids);
+  /** Copies of all rows that changed after `mark`, in order of id. */
+  since(mark: number): Float64Array[] {
+    const old = [...this.loads.values()]
+      .filter((load) => load.mark > mark && this.latest.row(load.row[ACTION.id]) === null)
+      .map(({ row }) => row);
+    return [...old.sort((a, b) => a[ACTION.id] - b[ACTION.id]), ...this.latest.since(mark)];
   }
 }

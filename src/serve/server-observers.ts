@@ -5,7 +5,6 @@ import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { SeenLengths } from '../live/observe/seen-lengths.js';
-import type { ClusterStatus } from '../live/observe/status/cluster-status.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { ControllerMetrics } from '../live/observe/telemetry/controller-metrics.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
@@ -142,19 +141,15 @@ class UiObserver implements ClusterObserver {
     this.run.watch(core);
   }
 
-  /** `status` is polled while a page is open. */
-  routes(controller: LiveController, status: () => ClusterStatus): readonly Route[] {
+  routes(controller: LiveController): readonly Route[] {
+    const { fleet, settings } = this.assembly;
     this.page ??= new LivePage({
       activity: this.run,
       cluster: controller.core.cluster,
-      time: this.assembly.clock.time,
+      policy: settings.policy.kind,
       nowNs: () => controller.nowNs(),
-      status,
+      gpus: () => fleet.gpusKnown,
     });
     return this.page.routes;
-  }
-
-  async ended(): Promise<void> {
-    this.page?.close();
   }
 }

@@ -260,7 +260,7 @@ export class Server {
       });
     return [
       { path: '/status', answer: () => json(200, status()) },
-      ...(observers.ui?.routes(controller, status) ?? []),
+      ...(observers.ui?.routes(controller) ?? []),
     ];
   }
 

@@ -13,7 +13,7 @@ function row(id: number, kind: number, model = 0): number[] {
 }
 
 const ended = { beginNs: 1, endNs: 2, handledNs: 3, status: STATUS_OK };
-const idsOf = (rows: Float64Array) => Array.from(rows).filter((_, i) => i % ACTION_COLUMNS === ACTION.id);
+const idsOf = (rows: readonly Float64Array[]) => rows.map((row) => row[ACTION.id]);
 
 it('keeps the latest actions, and the LOADs of what is held however old', () => {
   const actions = new RecentActions(8);
@@ -21,16 +21,18 @@ it('keeps the latest actions, and the LOADs of what is held however old', () => 
     [0, 5],
     [1, 6],
   ]) {
-    actions.put(row(id, LOAD, model));
-    expect(actions.end(id, ended)).toBe(true);
+    actions.put(row(id, LOAD, model), id + 1);
+    actions.end(id, ended, 200 + id);
   }
-  for (let id = 2; id < 100; id++) actions.put(row(id, INFER));
-  expect(idsOf(actions.all())).toEqual([0, 1, 92, 93, 94, 95, 96, 97, 98, 99]);
-  expect(actions.end(50, ended)).toBe(false);
-  actions.put(row(100, UNLOAD, 5));
-  actions.end(100, ended);
-  expect(idsOf(actions.all())).toEqual([1, 93, 94, 95, 96, 97, 98, 99, 100]);
-  expect(Array.from(actions.pick([3, 100]).slice(ACTION.beginNs))).toEqual([1, 2, 3, STATUS_OK]);
+  for (let id = 2; id < 100; id++) actions.put(row(id, INFER), id + 1);
+  expect(idsOf(actions.since(0))).toEqual([0, 1, 92, 93, 94, 95, 96, 97, 98, 99]);
+  actions.end(50, ended, 300);
+  expect(idsOf(actions.since(97))).toEqual([0, 1, 97, 98, 99]);
+  expect(idsOf(actions.since(200))).toEqual([1]);
+  actions.put(row(100, UNLOAD, 5), 301);
+  actions.end(100, ended, 302);
+  expect(idsOf(actions.since(0))).toEqual([1, 93, 94, 95, 96, 97, 98, 99, 100]);
+  expect([...actions.since(301)[0].slice(ACTION.beginNs)]).toEqual([1, 2, 3, STATUS_OK]);
 });
 
 it('takes a bounded amount of memory, whatever is loaded', () => {
@@ -39,5 +41,5 @@ it('takes a bounded amount of memory, whatever is loaded', () => {
     actions.put(row(id, LOAD, id));
     actions.end(id, ended);
   }
-  expect(actions.all().length / ACTION_COLUMNS).toBeLessThanOrEqual(4096 + 8);
+  expect(actions.since(-1).length).toBeLessThanOrEqual(4096 + 8);
 });

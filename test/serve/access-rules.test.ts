@@ -41,7 +41,7 @@ const ROUTES: Readonly<Record<'http' | 'metrics', readonly (readonly [string, st
     ['GET', '/ui/page.css', 'public'],
     ['GET', '/metrics', 'token'],
     ['GET', '/status', 'token'],
-    ['GET', '/ui/events', 'token'],
+    ['GET', '/ui/activity', 'token'],
   ],
 };
 

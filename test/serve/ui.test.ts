@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { ActivityMessage } from '../../src/live/observe/ui/live-page.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
 import { ServerProcess, until } from '../cli/server-process.js';
 import { body, serve, simulated, smallModels } from './fixtures.js';
@@ -11,11 +12,11 @@ const started = (ui: boolean, token: string | null = null) =>
 
 it('without --ui there is no page', async () => {
   const { server } = await started(false);
-  for (const path of ['/ui/', '/ui/page.js', '/ui/events'])
+  for (const path of ['/ui/', '/ui/page.js', '/ui/activity'])
     expect((await fetch(`http://127.0.0.1:${server.metrics?.port}${path}`)).status).toBe(404);
 });
 
-it('the page is public, runs no inline code, and its events need the token', async () => {
+it('the page is public, runs no inline code, and its data need the token', async () => {
   const { server } = await started(true, 's3cret');
   const url = `http://127.0.0.1:${server.metrics?.port}/ui/`;
   for (const [name, type] of [
@@ -42,41 +43,35 @@ it('the page is public, runs no inline code, and its events need the token', asy
   expect(html).not.toMatch(/<style|\son\w+=|style=|javascript:/i);
   for (const [script] of html.matchAll(/<script[^>]*>[\s\S]*?<\/script>/g))
     expect(script).toBe('<script src="page.js" defer></script>');
-  const refused = await fetch(`${url}events`);
+  const refused = await fetch(`${url}activity`);
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-  const admitted = await fetch(`${url}events`, { headers: { authorization: 'Bearer s3cret' } });
-  expect([admitted.status, admitted.headers.get('content-type')]).toEqual([
-    200,
-    'text/event-stream; charset=utf-8',
-  ]);
-  await admitted.body?.cancel();
+  const admitted = await fetch(`${url}activity`, { headers: { authorization: 'Bearer s3cret' } });
+  expect(admitted.status).toBe(200);
 });
 
 it('begins with the past, and goes on with what happens', async () => {
   const { server, http } = await started(true);
   const infer = () => http.post('/v2/models/model0/infer', body());
   await infer();
-  const { body: stream } = await fetch(`http://127.0.0.1:${server.metrics?.port}/ui/events`);
-  const events = stream!.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  const until = async (pattern: RegExp) => {
-    while (!pattern.test(text)) text += (await events.read()).value ?? '';
-    return pattern.exec(text)!;
+  const after = async (mark: number): Promise<ActivityMessage> => {
+    const answer = await fetch(`http://127.0.0.1:${server.metrics?.port}/ui/activity?after=${mark}`);
+    return (await answer.json()) as ActivityMessage;
   };
-  const [, setup] = await until(/^event: setup\ndata: (.*)\n\n/);
-  const { models, gpus, requests, actions } = JSON.parse(setup);
-  expect([models, gpus]).toEqual([['model0'], 1]);
-  expect(rows(requests, 9).map(([id]) => id)).toEqual([0]);
-  expect(rows(actions, 16).length).toBeGreaterThan(0);
+  const first = await after(0);
+  expect(first.setup).toMatchObject({ models: ['model0'], gpus: 1, oneLane: false, policy: 'escapement' });
+  expect(rows(first.requests, 11).map(([id]) => id)).toEqual([0]);
+  expect(rows(first.actions, 16).length).toBeGreaterThan(0);
   await infer();
-  // Id 1 as a double.
-  await until(/event: rows\ndata: .*"requests":"AAAAAAAA8D8/);
-  const [, status] = await until(/event: status\ndata: (.*"ok":2.*)\n\n/);
-  expect(JSON.parse(status)).toMatchObject({ ready: true, totals: { ok: 2 } });
-  await events.cancel();
+  const next = await after(first.mark);
+  expect(next.setup).toBeUndefined();
+  expect(rows(next.requests, 11).map(([id]) => id)).toEqual([1]);
+  expect(next.nowNs).toBeGreaterThan(first.nowNs);
+  // As by a page that followed an earlier process.
+  const { setup, requests } = await after(next.mark + 1000);
+  expect([setup, rows(requests, 11).length]).toEqual([first.setup, 2]);
 });
 
-it('the page is there before the first worker, and its events say what is missing', async () => {
+it('the page is there before the first worker, and its data say what is missing', async () => {
   const token = writeIn(tempDir(), 'token', 's3cret');
   const controller = new ServerProcess([
     ...['controller', '--listen', '0', '--ui', '--token-file', token],
@@ -86,8 +81,8 @@ it('the page is there before the first worker, and its events say what is missin
   await until(() => listening() !== undefined);
   const url = `http://127.0.0.1:${listening()?.metrics}/ui/`;
   expect((await fetch(url)).status).toBe(200);
-  expect((await fetch(`${url}events`)).status).toBe(401);
-  const admitted = await fetch(`${url}events`, { headers: { authorization: 'Bearer s3cret' } });
+  expect((await fetch(`${url}activity`)).status).toBe(401);
+  const admitted = await fetch(`${url}activity`, { headers: { authorization: 'Bearer s3cret' } });
   expect([admitted.status, await admitted.text()]).toEqual([
     503,
     'too few workers have joined yet: start them with escapement worker --controller\n',

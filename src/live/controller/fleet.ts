@@ -187,6 +187,11 @@ export class Fleet {
     return this.workers.flatMap(({ link, isDialed }) => (isDialed ? link : []));
   }
 
+  /** Number of GPUs up to the last that a worker has. */
+  get gpusKnown(): number {
+    return this.numbers.known;
+  }
+
   /** Name of the GPU's worker; empty: no worker has that GPU. */
   nameOf(gpu: number): string {
     return this.numbers.workerOf(gpu)?.link.name ?? '';
@@ -481,6 +486,11 @@ class GpuNumbers {
 
   get free(): number {
     return this.held.filter((holder) => holder === null).length;
+  }
+
+  /** Number of them up to the last that is held. */
+  get known(): number {
+    return this.held.findLastIndex((holder) => holder !== null) + 1;
   }
 
   /** Adds free numbers. */

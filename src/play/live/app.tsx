@@ -94,9 +94,9 @@ function useServer(token: string, isRefused: boolean, setRefused: (isRefused: bo
     if (isRefused) return;
     let server: ServerView | null = null;
     return follow(token, {
-      setup(message) {
-        server = new ServerView(message);
-        history.add(message.status);
+      began(message, setup, status) {
+        server = new ServerView(setup, status, message.nowNs);
+        history.add(status);
         setShown({ server, first: server.add(message) });
         setProblem('');
       },

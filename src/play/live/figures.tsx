@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact';
-import type { StatusMessage } from '../../live/observe/ui/messages.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
 import { DIMENSIONS } from '../../record/dimensions.js';
 import { offeredMs } from '../../record/latency.js';
 import type { LatencyMs } from '../../record/results.js';
@@ -10,7 +10,7 @@ import { capital } from '../../text/words.js';
 const MOST_ROWS = 20;
 
 /** Figures of all requests of the last seconds, and outcomes since the start. */
-export function Figures({ status }: { readonly status: StatusMessage }) {
+export function Figures({ status }: { readonly status: ClusterStatus }) {
   const { ok = 0, ...others } = status.totals;
   const missed = Object.values(others).reduce((sum, count) => sum + count, 0);
   const ms = (name: keyof LatencyMs) => formatMs(offeredMs(status, name));
@@ -30,7 +30,7 @@ export function Figures({ status }: { readonly status: StatusMessage }) {
   );
 }
 
-export function Gpus({ gpus }: Pick<StatusMessage, 'gpus'>) {
+export function Gpus({ gpus }: Pick<ClusterStatus, 'gpus'>) {
   return (
     <Table caption="GPUs" head={['GPU', 'Worker', 'State', 'Busy', 'Runs', 'Models held', 'Pages free']}>
       {gpus.map(({ worker, up, lanes, warmModels, freePages, pages }, gpu) => (
@@ -54,7 +54,7 @@ export function Gpus({ gpus }: Pick<StatusMessage, 'gpus'>) {
 }
 
 /** Requests by each dimension that the server has. */
-export function Breakdowns({ by }: Pick<StatusMessage, 'by'>) {
+export function Breakdowns({ by }: Pick<ClusterStatus, 'by'>) {
   return (
     <>
       {liveBreakdowns(by).map((breakdown) => {

@@ -1,59 +1,65 @@
-import type { RowsMessage, SetupMessage, StatusMessage } from '../../live/observe/ui/messages.js';
-import { EventReader, type ServerEvent } from './event-reader.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
+import type { ActivityMessage, ServerSetup } from '../../live/observe/ui/live-page.js';
 
 /** Receiver of a server's messages. */
 interface Follower {
-  setup(message: SetupMessage): void;
-  rows(message: RowsMessage): void;
-  status(message: StatusMessage): void;
-  /** The stream ended or could not start, and is retried. */
+  /** The first message, and each that all before are void after. */
+  began(message: ActivityMessage, setup: ServerSetup, status: ClusterStatus): void;
+  rows(message: ActivityMessage): void;
+  status(status: ClusterStatus): void;
+  /** The server does not answer, and is asked again. */
   lost(problem: string): void;
   /** The token is missing or wrong; following ends. */
   refused(): void;
 }
 
+const ROWS_MS = 200;
+/** A status costs more than rows do. */
+const ROWS_PER_STATUS = 5;
 const AGAIN_MS = 1000;
 
 /**
  * Follows the page's server until the returned function is called. The token goes into a header: an address would be
- * kept in histories and logs, and EventSource cannot send headers.
+ * kept in histories and logs.
  */
 export function follow(token: string, follower: Follower): () => void {
   const stop = new AbortController();
-  void keepReading(token, follower, stop.signal);
+  void keepAsking(token, follower, stop.signal);
   return () => stop.abort();
 }
 
-async function keepReading(token: string, follower: Follower, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+async function keepAsking(token: string, follower: Follower, signal: AbortSignal): Promise<void> {
+  const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
+  const ask = async (path: string) => {
+    const answer = await fetch(path, { headers, signal, cache: 'no-store' });
+    if (answer.status === 401 || answer.status === 403) throw REFUSED;
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    return answer.json();
+  };
+  let mark = 0;
+  let lastNs = 0;
+  for (let turn = 0; !signal.aborted; turn++) {
     try {
-      const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
-      const answer = await fetch('events', { headers, signal, cache: 'no-store' });
-      if (answer.status === 401 || answer.status === 403) return follower.refused();
-      if (!answer.ok || answer.body === null) throw new Error((await answer.text()).trim());
-      await readAll(answer.body, follower);
-      follower.lost('The server closed the stream');
+      const rows: ActivityMessage = await ask(`activity?after=${mark}`);
+      const isOther = rows.nowNs < lastNs && rows.setup === undefined;
+      mark = isOther ? 0 : rows.mark;
+      lastNs = rows.nowNs;
+      if (rows.setup !== undefined) follower.began(rows, rows.setup, await ask('../status'));
+      else if (!isOther) follower.rows(rows);
+      if (rows.setup === undefined && turn % ROWS_PER_STATUS === 0) follower.status(await ask('../status'));
+      await pause(ROWS_MS);
     } catch (error) {
       if (signal.aborted) return;
+      if (error === REFUSED) return follower.refused();
+      mark = 0;
       follower.lost((error as Error).message);
+      await pause(AGAIN_MS);
     }
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }
 
-async function readAll(body: ReadableStream<Uint8Array>, follower: Follower): Promise<void> {
-  const events = new EventReader();
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    for (const event of events.read(decoder.decode(value, { stream: true }))) tell(follower, event);
-  }
-}
+const REFUSED = new Error('the token is refused');
 
-function tell(follower: Follower, { event, data }: ServerEvent): void {
-  if (event === 'setup') follower.setup(JSON.parse(data));
-  else if (event === 'rows') follower.rows(JSON.parse(data));
-  else if (event === 'status') follower.status(JSON.parse(data));
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -36,13 +36,13 @@ export function LiveTimeline({ server, first, feed, onRequest }: TimelineProps) 
   const choose = useRef(onRequest);
   choose.current = onRequest;
   useEffect(() => {
-    const { setup } = server;
+    const { setup, beganNs } = server;
     const timeline = new Timeline(box.current!, {
       onRequest: (request) => choose.current(request),
       lengthNs: LENGTH_NS,
     });
     timeline.reset(setup);
-    let latestNs = setup.nowNs;
+    let latestNs = beganNs;
     let receivedMs = performance.now();
     timeline.add(first, latestNs);
     feed.readBy((rows, nowNs) => {

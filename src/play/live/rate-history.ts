@@ -1,4 +1,4 @@
-import type { StatusMessage } from '../../live/observe/ui/messages.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
 
 /** Number of points kept; a status comes once a second. */
 const MOST_POINTS = 600;
@@ -9,7 +9,7 @@ export class RateHistory {
   private goodputRps: number[] = [];
   private offeredRps: number[] = [];
 
-  add({ upSeconds, goodputRps, offeredRps }: StatusMessage): void {
+  add({ upSeconds, goodputRps, offeredRps }: ClusterStatus): void {
     const last = this.seconds.at(-1) ?? Number.NEGATIVE_INFINITY;
     // The server was restarted.
     if (upSeconds < last) this.keep(0);

@@ -1,5 +1,6 @@
 import { OUTCOME_LATE, OUTCOME_OK } from '../../core/request.js';
-import type { RowsMessage, SetupMessage, StatusMessage } from '../../live/observe/ui/messages.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
+import type { ActivityMessage, ServerSetup } from '../../live/observe/ui/live-page.js';
 import { RecentActions } from '../../record/recent-actions.js';
 import { RowList } from '../../record/row-list.js';
 import { RowRing } from '../../record/row-ring.js';
@@ -12,6 +13,8 @@ import { storyOf } from '../story.js';
 /** Number of actions kept for stories, as long as the page is open. */
 const ACTIONS = 20_000;
 const REQUESTS = 20_000;
+/** Before every mark. */
+const ALL = -1;
 
 /** Rows of `ACTION` and `REQUEST`. */
 export interface Rows {
@@ -21,16 +24,18 @@ export interface Rows {
 
 /** State of a server as known to the page. */
 export class ServerView {
-  status: StatusMessage;
   private readonly actions = new RecentActions(ACTIONS);
   private readonly requests = new RowRing(REQUEST_COLUMNS, REQUESTS);
 
-  constructor(readonly setup: SetupMessage) {
-    this.status = setup.status;
-  }
+  /** `beganNs`: when this was its state, on its clock. */
+  constructor(
+    readonly setup: ServerSetup,
+    public status: ClusterStatus,
+    readonly beganNs: number,
+  ) {}
 
   /** Keeps the rows of a message, and returns them. */
-  add(message: RowsMessage): Rows {
+  add(message: Pick<ActivityMessage, 'actions' | 'requests'>): Rows {
     const rows = { actions: numbers(message.actions), requests: numbers(message.requests) };
     for (const row of split(rows.actions, ACTION_COLUMNS)) this.actions.put(row);
     for (const row of split(rows.requests, REQUEST_COLUMNS)) this.requests.put(row);
@@ -40,7 +45,7 @@ export class ServerView {
   /** Histogram of the latencies of remembered requests that were executed. */
   latencyCounts(): Uint32Array {
     const counts = new Uint32Array(LATENCY_BINS);
-    for (const row of split(this.requests.all(), REQUEST_COLUMNS)) {
+    for (const row of this.requests.since(ALL)) {
       const outcome = row[REQUEST.outcome];
       if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE) continue;
       counts[latencyBinOf(row[REQUEST.answeredNs]! - row[REQUEST.arrivalNs]!)]!++;
@@ -50,13 +55,10 @@ export class ServerView {
 
   /** Story of a request; null: too long ago. */
   story(request: number): Story | null {
-    const requests = listOf(
-      REQUEST_COLUMNS,
-      split(this.requests.all(), REQUEST_COLUMNS).sort(
-        (a, b) => a[REQUEST.answeredNs]! - b[REQUEST.answeredNs]!,
-      ),
-    );
-    const actions = listOf(ACTION_COLUMNS, split(this.actions.all(), ACTION_COLUMNS));
+    const answered = this.requests.since(ALL);
+    answered.sort((a, b) => a[REQUEST.answeredNs]! - b[REQUEST.answeredNs]!);
+    const requests = listOf(REQUEST_COLUMNS, answered);
+    const actions = listOf(ACTION_COLUMNS, this.actions.since(ALL));
     return storyOf({ actions, requests }, this.setup, request);
   }
 }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { StatusMessage } from '../../../src/live/observe/ui/messages.js';
+import type { ClusterStatus } from '../../../src/live/observe/status/cluster-status.js';
 import { RateHistory } from '../../../src/play/live/rate-history.js';
 
 const status = (upSeconds: number) =>
-  ({ upSeconds, goodputRps: upSeconds * 2, offeredRps: upSeconds * 3 }) as StatusMessage;
+  ({ upSeconds, goodputRps: upSeconds * 2, offeredRps: upSeconds * 3 }) as ClusterStatus;
 
 it('keeps ten minutes, and begins again when the server does', () => {
   const history = new RateHistory();

@@ -1,103 +1,92 @@
 import { readFileSync } from 'node:fs';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { NS_PER_MS } from '../../../base/units.js';
-import type { Time, Timer } from '../../../base/world/time.js';
 import type { Cluster } from '../../../core/cluster.js';
-import type { ClusterStatus } from '../status/cluster-status.js';
-import { type Route, text } from '../telemetry/route.js';
-import { EventStreams } from './event-streams.js';
-import type { RowsMessage, SetupMessage, StatusMessage } from './messages.js';
+import { json, type Route, text } from '../telemetry/route.js';
 import type { RecentActivity } from './recent-activity.js';
 
-const EVENTS_PATH = '/ui/events';
-const ROWS_MS = 100;
-/** A status costs more than rows do. */
-const ROWS_PER_STATUS = 10;
+const ACTIVITY_PATH = '/ui/activity';
+
+/** A server as its page draws it. */
+export interface ServerSetup {
+  readonly policy: string;
+  readonly gpus: number;
+  /** True if LOAD and INFER share a lane. */
+  readonly oneLane: boolean;
+  /** By index: name, and time of an INFER of one request; empty and 0: there is no model. */
+  readonly models: readonly string[];
+  readonly modelInferMs: readonly number[];
+}
+
+/**
+ * Answer to `GET /ui/activity?after=MARK`: what changed after that mark. Times in ns since the start of the
+ * controller. Rows are those of src/record/run-rows.ts: the bytes of a Float64Array, little-endian, as base64.
+ */
+export interface ActivityMessage {
+  /** Mark for the next question. */
+  readonly mark: number;
+  readonly nowNs: number;
+  readonly actions: string;
+  readonly requests: string;
+  /** Absent: unchanged since that mark. With it comes all that is kept. */
+  readonly setup?: ServerSetup;
+}
 
 interface LivePageOptions {
   readonly activity: RecentActivity;
   readonly cluster: Cluster;
-  readonly time: Time;
+  readonly policy: string;
   readonly nowNs: () => number;
-  readonly status: () => ClusterStatus;
+  /** Number of GPUs that workers have. */
+  readonly gpus: () => number;
 }
 
-/** Page of a server that has nothing to show yet; instead of events it gets the text `missing`. */
+/** Page of a server that has nothing to show yet; instead of activity it gets the text `missing`. */
 export function waitingPageRoutes(missing: string): Route[] {
-  return [...pageRoutes(), { path: EVENTS_PATH, answer: () => text(503, missing) }];
+  return [...pageRoutes(), { path: ACTIVITY_PATH, answer: () => text(503, missing) }];
 }
 
-/** A web page that shows a server's activity: the page itself, for everyone, and its events. */
+/** A web page that shows a server's activity: the page itself, for everyone, and its data. */
 export class LivePage {
   readonly routes: readonly Route[];
-  private readonly streams: EventStreams;
-  /** Runs while a page is open. */
-  private timer: Timer | null = null;
-  private sends = 0;
-  /** True if models came or left since the last setup. */
-  private areModelsNew = false;
-  private gpus = 0;
+  /** Mark of the latest setup, and its number of GPUs. */
+  private changed = 0;
+  private gpus = -1;
 
   constructor(private readonly options: LivePageOptions) {
-    this.streams = new EventStreams(() => JSON.stringify(this.setup()));
     this.routes = [
       ...pageRoutes(),
-      { path: EVENTS_PATH, answer: () => this.streams.open(() => this.begin()) },
+      { path: ACTIVITY_PATH, answer: ({ query }) => json(200, this.after(Number(query.get('after')))) },
     ];
   }
 
+  /** Models have come or left. */
   modelsChanged(): void {
-    this.areModelsNew = true;
+    this.changed = ++this.options.activity.mark;
   }
 
-  close(): void {
-    this.timer?.cancel();
-    this.timer = null;
-    this.streams.close();
-  }
-
-  private begin(): void {
-    if (this.timer !== null) return;
-    // The page has just received everything that is kept.
-    this.options.activity.take();
-    this.timer = this.options.time.every(ROWS_MS, () => this.send()).unref();
-  }
-
-  private send(): void {
-    const { streams, options } = this;
-    if (!streams.isRead) {
-      this.timer?.cancel();
-      this.timer = null;
-      return;
-    }
-    this.streams.send('rows', JSON.stringify(this.rowsOf(options.activity.take())));
-    this.sends++;
-    if (this.sends % ROWS_PER_STATUS !== 0) return;
-    const status: StatusMessage = options.status();
-    if (this.areModelsNew || status.gpus.length !== this.gpus) streams.beginAgain();
-    else streams.send('status', JSON.stringify(status));
-    this.areModelsNew = false;
-  }
-
-  private setup(): SetupMessage {
-    const { activity, cluster, status } = this.options;
-    const { models } = cluster;
-    const end = models.findLastIndex((_, model) => cluster.hasModel(model)) + 1;
-    const now = status();
-    this.gpus = now.gpus.length;
+  private after(asked: number): ActivityMessage {
+    const { activity, nowNs, gpus } = this.options;
+    if (gpus() !== this.gpus) this.modelsChanged();
+    this.gpus = gpus();
+    // A page may have followed an earlier process.
+    const isNew = asked < this.changed || asked > activity.mark;
+    const { actions, requests } = activity.since(isNew ? 0 : asked);
     return {
-      policy: now.policy,
-      gpus: this.gpus,
-      oneLane: cluster.oneLane,
-      models: models.slice(0, end).map(({ name }) => name),
-      modelInferMs: models.slice(0, end).map(({ execNs }) => (execNs[0] ?? 0) / NS_PER_MS),
-      status: now,
-      ...this.rowsOf(activity.all()),
+      ...{ mark: activity.mark, nowNs: nowNs(), actions: base64(actions), requests: base64(requests) },
+      ...(isNew && { setup: this.setup() }),
     };
   }
 
-  private rowsOf({ actions, requests }: ReturnType<RecentActivity['all']>): RowsMessage {
-    return { nowNs: this.options.nowNs(), actions: base64(actions), requests: base64(requests) };
+  private setup(): ServerSetup {
+    const { cluster, policy } = this.options;
+    const { models } = cluster;
+    const shown = models.slice(0, models.findLastIndex((_, model) => cluster.hasModel(model)) + 1);
+    return {
+      ...{ policy, gpus: this.gpus, oneLane: cluster.oneLane },
+      models: shown.map(({ name }) => name),
+      modelInferMs: shown.map(({ execNs }) => (execNs[0] ?? 0) / NS_PER_MS),
+    };
   }
 }
 

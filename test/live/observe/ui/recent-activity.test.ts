@@ -4,7 +4,7 @@ import { OUTCOME_OK, RequestTable } from '../../../../src/core/request.js';
 import { RecentActivity } from '../../../../src/live/observe/ui/recent-activity.js';
 import { ACTION, ACTION_COLUMNS, REQUEST_COLUMNS } from '../../../../src/record/run-rows.js';
 
-it('keeps so much at most while no page looks, and tells each news once', () => {
+it('keeps so much at most, and tells what is new', () => {
   const activity = new RecentActivity();
   const requests = new RequestTable();
   const answer = () => {
@@ -16,15 +16,12 @@ it('keeps so much at most while no page looks, and tells each news once', () => 
     activity.decided({ id: i, kind: 0, status: -1, requests: [], count: 0 } as unknown as Action);
     answer();
   }
-  const { actions, requests: answers } = activity.all();
+  const { actions, requests: answers } = activity.since(0);
   expect([actions.length / ACTION_COLUMNS, answers.length / REQUEST_COLUMNS]).toEqual([2048, 4096]);
-  const news = activity.take();
-  expect([news.actions.length / ACTION_COLUMNS, news.requests.length / REQUEST_COLUMNS]).toEqual([
-    1000, 1000,
-  ]);
-  expect(news.requests[news.requests.length - REQUEST_COLUMNS]).toBe(30_499);
+  const { mark } = activity;
+  expect(activity.since(mark).requests).toHaveLength(0);
   answer();
-  expect(activity.take()).toEqual({
+  expect(activity.since(mark)).toEqual({
     actions: new Float64Array(),
     requests: new Float64Array([30_500, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1, -1, -1]),
   });
@@ -34,9 +31,10 @@ it('tells an action again when it has ended', () => {
   const activity = new RecentActivity();
   const planned = { id: 0, kind: INFER, status: -1, requests: [], count: 0 } as unknown as Action;
   activity.decided(planned);
-  expect(activity.take().actions[ACTION.handledNs]).toBeNaN();
+  expect(activity.since(0).actions[ACTION.handledNs]).toBeNaN();
+  const { mark } = activity;
   activity.completed({ ...planned, beginNs: 10, endNs: 20, status: STATUS_OK } as Action, 30, 0, 1);
-  const { actions } = activity.take();
+  const { actions } = activity.since(mark);
   expect([actions.length, actions[ACTION.endNs], actions[ACTION.handledNs]]).toEqual([
     ACTION_COLUMNS,
     20,
