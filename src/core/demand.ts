@@ -11,13 +11,14 @@ const INITIAL_WEIGHT = 0.01;
  * GPU can do, of the fastest kind where there are several. Demand allocated to a slower GPU takes longer there and is
  * scaled up accordingly.
  *
- * Changes of demand are collected, and `refresh` applies them model by model. Whenever a model's demand is spread
- * again, the model is added to `stale`, from which priorities are derived.
+ * Changes of demand are collected, and `refresh` applies them model by model; with one GPU there is nothing to balance,
+ * and they are applied at once. Whenever a model's demand is spread again, the model is added to `stale`, from which
+ * priorities are derived, unless every GPU holds it as before.
  */
 export class DemandTracker {
   /** Row = model: GPUs that hold it, are loading it, or have chosen it for a LOAD. */
   readonly holding: BitMatrix;
-  /** Models with demand spread again since the reader last emptied the list. */
+  /** Models whose priority may have changed since the reader last emptied the list. */
   readonly stale: StaleList;
 
   private readonly exec: Float64Array;
@@ -83,6 +84,12 @@ export class DemandTracker {
   }
 
   change(model: number, exec: number, load: number): void {
+    if (this.gpus === 1) {
+      this.exec[model] += exec;
+      this.load[model] += load;
+      if (this.holderCount[model] === 0) this.stale.add(model);
+      return;
+    }
     this.newExec[model] += exec;
     this.newLoad[model] += load;
     this.changed.add(model);
@@ -91,7 +98,8 @@ export class DemandTracker {
   /** Records that the GPU gained (+1) or lost (−1) the model. */
   moved(model: number, gpu: number, by: 1 | -1): void {
     this.hold(model, gpu, by);
-    this.changed.add(model);
+    if (this.gpus === 1) this.spread(model);
+    else this.changed.add(model);
   }
 
   /** Records the move and spreads the model's demand at once. */
@@ -172,8 +180,6 @@ export class DemandTracker {
     const slackNs = this.loadSlackNs[model];
     if (slackNs === 0) return;
     this.loadSlackNs[model] = 0;
-    // With one GPU there is nothing to balance.
-    if (this.gpus === 1) return;
     this.reviews.push(nowNs + slackNs, model, this.reviewCount++);
     this.nextReviewNs = this.reviews.topNs;
   }
@@ -184,15 +190,14 @@ export class DemandTracker {
    * this.
    */
   private spread(model: number): void {
-    this.stale.add(model);
-    if (this.gpus === 1) {
-      this.holderCount[model] = this.holding.count(model);
-      return;
-    }
+    const { gpus, holderCount } = this;
+    const before = holderCount[model];
     if (this.hasMoved[model] === 1) this.listHolders(model);
+    if (before < gpus || holderCount[model] < gpus) this.stale.add(model);
+    if (gpus === 1) return;
     const { holders, allocation, outstanding, weight, capacity } = this;
-    const base = model * this.gpus;
-    const end = base + this.holderCount[model];
+    const base = model * gpus;
+    const end = base + holderCount[model];
     const exec = this.exec[model];
     const totalWeight = exec > 0 ? this.totalWeight(model, base, end) : 0;
     for (let i = base; i < end; i++) {

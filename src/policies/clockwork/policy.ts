@@ -145,11 +145,11 @@ export class ClockworkPolicy implements Policy {
   }
 
   schedule(nowNs: number): void {
-    // Most steps, such as those at due times of requests answered long ago, find nothing new.
+    this.refresh(nowNs);
+    // Most steps only add to a queue, or are at due times of requests answered long ago.
     if (this.isQuiet(nowNs)) return;
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a shared lane as long as models are wanted.
-      this.refresh(nowNs);
       if (this.inferer.schedule(nowNs)) this.loadsCameLast = false;
     }
     // The published scheduler makes passes until one does nothing. Sending frees no lane and adds no demand, so another
