@@ -13,25 +13,6 @@ export interface ExactTimes {
   readonly lengths?: Int32Array;
 }
 
-/** Column that grows by doubling while an unknown number of rows is read. */
-export class TimeColumn {
-  private values = new Float64Array(1 << 12);
-  private used = 0;
-
-  push(value: number): void {
-    if (this.used === this.values.length) {
-      const larger = new Float64Array(this.values.length * 2);
-      larger.set(this.values);
-      this.values = larger;
-    }
-    this.values[this.used++] = value;
-  }
-
-  finish(): Float64Array {
-    return this.values.slice(0, this.used);
-  }
-}
-
 /**
  * Sorts by time (rows of one instant keep their order), shifts the first to 0 and ranks the functions. Throws
  * `E_TRACE_VALUE` for a span too long for whole nanoseconds.

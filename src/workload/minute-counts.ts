@@ -1,3 +1,5 @@
+import { Column } from '../base/grown.js';
+
 /**
  * Sparse invocations per function and minute: a day of the full Azure trace is mostly zeros. Functions are ranks: 0 has
  * the largest total. Entries of minute m are those from `start[m]` to `start[m + 1]`, by ascending rank, each with a
@@ -26,8 +28,8 @@ export class MinuteCountsBuilder {
   private readonly triggers: string[] = [];
   /** First entry of each function. */
   private readonly begin: number[] = [];
-  private readonly minute = new IntColumn();
-  private readonly count = new IntColumn();
+  private readonly minute = new Column(Int32Array);
+  private readonly count = new Column(Int32Array);
 
   beginFunction(trigger?: string): void {
     this.begin.push(this.minute.length);
@@ -53,9 +55,9 @@ export class MinuteCountsBuilder {
     order.forEach((fn, fnRank) => {
       const end = fn + 1 < this.begin.length ? this.begin[fn + 1] : this.minute.length;
       for (let entry = this.begin[fn]; entry < end; entry++) {
-        const to = next[this.minute.at(entry)]++;
+        const to = next[this.minute.values[entry]]++;
         rank[to] = fnRank;
-        count[to] = this.count.at(entry);
+        count[to] = this.count.values[entry];
       }
     });
     return {
@@ -72,26 +74,8 @@ export class MinuteCountsBuilder {
 
   private offsets(minutes: number): Int32Array {
     const start = new Int32Array(minutes + 1);
-    for (let entry = 0; entry < this.minute.length; entry++) start[this.minute.at(entry) + 1]++;
+    for (let entry = 0; entry < this.minute.length; entry++) start[this.minute.values[entry] + 1]++;
     for (let minute = 0; minute < minutes; minute++) start[minute + 1] += start[minute];
     return start;
-  }
-}
-
-const CHUNK_BITS = 16;
-
-/** Grows without copying and without spare room, which matters for the ten million entries of a full day. */
-class IntColumn {
-  length = 0;
-  private readonly chunks: Int32Array[] = [];
-
-  push(value: number): void {
-    const chunk = this.length >> CHUNK_BITS;
-    if (chunk === this.chunks.length) this.chunks.push(new Int32Array(1 << CHUNK_BITS));
-    this.chunks[chunk][this.length++ & ((1 << CHUNK_BITS) - 1)] = value;
-  }
-
-  at(index: number): number {
-    return this.chunks[index >> CHUNK_BITS][index & ((1 << CHUNK_BITS) - 1)];
   }
 }

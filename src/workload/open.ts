@@ -10,13 +10,7 @@ import { ExactSource, exactLengthNs } from './exact-times.js';
 import { readAzure2019, readAzure2021, readAzureLlm } from './files/layout.js';
 import { type Frame, frameOf, type OpenContext } from './frame.js';
 import { ClosedLoopSource } from './generators/closed-loop.js';
-import {
-  FixedRateSource,
-  GammaSource,
-  OnOffSource,
-  PoissonSource,
-  RampSource,
-} from './generators/open-loop.js';
+import { OpenLoopSource } from './generators/open-loop.js';
 import { checkLongest, withLengths } from './lengths.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { type MinuteOptions, MinuteSource, minuteSlice } from './minute-source.js';
@@ -99,18 +93,10 @@ async function openKind(spec: WorkloadSpec, frame: Frame, files: InputFiles): Pr
       return openAzureLlm(spec, frame, files);
     case 'azure-like':
       return openAzureLike(spec, frame);
-    case 'poisson':
-      return { source: new PoissonSource(spec, frame), durationNs: frame.endNs };
-    case 'fixed':
-      return { source: new FixedRateSource(spec, frame), durationNs: frame.endNs };
-    case 'gamma':
-      return { source: new GammaSource(spec, frame), durationNs: frame.endNs };
-    case 'on-off':
-      return { source: new OnOffSource(spec, frame), durationNs: frame.endNs };
-    case 'ramp':
-      return { source: new RampSource(spec, frame), durationNs: frame.endNs };
     case 'closed-loop':
       return { source: new ClosedLoopSource(spec, frame), durationNs: frame.endNs };
+    default:
+      return { source: new OpenLoopSource(spec, frame), durationNs: frame.endNs };
   }
 }
 

@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { Column } from '../../base/grown.js';
 import type { Random } from '../../base/random/streams.js';
 import { NS_PER_S } from '../../base/units.js';
 import { BaseSource } from '../../workload/source.js';
@@ -41,7 +42,7 @@ export class ImportedArrivals {
   private baseNs: bigint | null = null;
 
   get count(): number {
-    return this.timeNs.used;
+    return this.timeNs.length;
   }
 
   /** Throws `E_TRACE_VALUE` for more requests than fit into memory. */
@@ -109,25 +110,6 @@ export class ImportedArrivals {
     if (known !== undefined) return known.id;
     this.sections.set(key, { id: this.sections.size, section });
     return this.sections.size - 1;
-  }
-}
-
-/** Column that grows by doubling while an unknown number of rows is read. */
-class Column<T extends Float64Array | Int32Array> {
-  values: T;
-  used = 0;
-
-  constructor(private readonly make: new (length: number) => T) {
-    this.values = new make(1 << 12);
-  }
-
-  push(value: number): void {
-    if (this.used === this.values.length) {
-      const larger = new this.make(this.values.length * 2);
-      larger.set(this.values);
-      this.values = larger;
-    }
-    this.values[this.used++] = value;
   }
 }
 

@@ -89,7 +89,7 @@ export class TimeReader {
     const [year, month, day, hour, minute, second, fraction, zone] =
       iso?.slice(1) ??
       (log === null ? [] : [log[3], String(MONTHS.indexOf(log[2]!) + 1), log[1], ...log.slice(4)]);
-    const ms = epochMs(...([year, month, day, hour, minute, second].map(numberOr0) as SixNumbers));
+    const ms = epochMs([year, month, day, hour, minute, second]);
     if (year === undefined || ms === null) return null;
     this.sawDate(zone !== undefined);
     return (BigInt(ms) - BigInt(offsetMs(zone))) * NS_PER_MS + BigInt((fraction ?? '').padEnd(9, '0'));
@@ -133,23 +133,14 @@ function isSince1970(value: number, unit: Unit): boolean {
   return seconds >= 1e9 && seconds < 4.1e9;
 }
 
-type SixNumbers = [number, number, number, number, number, number];
-
-const numberOr0 = (text: string | undefined) => Number(text ?? 0);
+type Six = [number, number, number, number, number, number];
 
 /** Null for a day or time that does not exist; leap seconds do. */
-function epochMs(...[year, month, day, hour, minute, second]: SixNumbers): number | null {
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-  if (!(day >= 1 && day <= (days[month - 1] ?? 0)) || hour > 23 || minute > 59 || second > 60) return null;
-  const before = days.slice(0, month - 1).reduce((sum, each) => sum + each, day - 1);
-  return (((daysBefore(year) - daysBefore(1970) + before) * 24 + hour) * 3600 + minute * 60 + second) * 1000;
-}
-
-/** Days from the year 0 to the first day of another, in the Gregorian calendar. */
-function daysBefore(year: number): number {
-  const last = year - 1;
-  return 365 * year + Math.floor(last / 4) - Math.floor(last / 100) + Math.floor(last / 400);
+function epochMs(parts: readonly (string | undefined)[]): number | null {
+  const [year, month, day, hour, minute, second] = parts.map((text) => Number(text ?? 0)) as Six;
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
+  const isDay = month >= 1 && day >= 1 && Date.UTC(year, month - 1, day) < Date.UTC(year, month, 1);
+  return isDay && month <= 12 && hour <= 23 && minute <= 59 && second <= 60 ? ms : null;
 }
 
 function offsetMs(zone: string | undefined): number {

@@ -1,8 +1,9 @@
 import { EscapementError } from '../../base/errors.js';
 import { type CsvReader, csvReader } from '../../base/files/csv-text.js';
+import { Column } from '../../base/grown.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import type { InputFiles } from '../../base/world/input-files.js';
-import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
+import { type ExactTimes, sortTimes } from '../exact-times.js';
 import { MAX_COUNT, type MinuteCounts, MinuteCountsBuilder } from '../minute-counts.js';
 import type { TokensSpec } from '../spec.js';
 import { readBlocks } from './read-blocks.js';
@@ -55,33 +56,8 @@ function detectLayout(header: readonly string[], file: string): Layout {
   const layout =
     arrivalsLayout(header) ?? azure2019Layout(header, file) ?? azure2021Layout(header) ?? llmLayout(header);
   if (layout !== null) return layout;
-  throw new EscapementError(
-    'E_TRACE_HEADER',
-    `unknown header "${shown(header)}"; known are ${knownHeaders()}`,
-    {
-      file,
-      line: 1,
-    },
-  );
-}
-
-/** Recognizes a trace of the kind that the experiment requires. */
-function requireLayout<K extends Layout['kind']>(
-  kind: K,
-  header: readonly string[],
-  file: string,
-): LayoutOf<K> {
-  const layout = detectLayout(header, file);
-  if (layout.kind !== kind) {
-    const what = `is a trace of kind ${layout.kind}, but ${kind} was asked for (header ${KNOWN[kind]})`;
-    throw new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
-  }
-  return layout as LayoutOf<K>;
-}
-
-/** Error for a file without a single line. */
-function emptyTrace(file: string): EscapementError {
-  return new EscapementError('E_TRACE_HEADER', `is empty; known headers are ${knownHeaders()}`, { file });
+  const what = `unknown header "${shown(header)}"; known are ${knownHeaders()}`;
+  throw new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
 }
 
 /** Error for a file with nothing after its header. */
@@ -142,19 +118,8 @@ const NEWLINE = 0x0a;
 const FIRST_LINE = new TextDecoder();
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Kinds of foreign files by their first bytes. */
-const FOREIGN: readonly (readonly [begin: string, what: string])[] = [
-  ['\x1f\x8b', 'is packed with gzip: give it a name that ends in .gz'],
-  ['PK\x03\x04', 'is a zip archive: unpack it'],
-  ['\x28\xb5\x2f\xfd', 'is packed with Zstandard: unpack it, or pack it with gzip'],
-  ['\xfd7zXZ', 'is packed with xz: unpack it, or pack it with gzip'],
-  ['BZh', 'is packed with bzip2: unpack it, or pack it with gzip'],
-  ['PAR1', 'is a Parquet file: export it as CSV'],
-  ['\xff\xfe', 'is text in UTF-16: save it as UTF-8'],
-  ['\xfe\xff', 'is text in UTF-16: save it as UTF-8'],
-  ['{', 'is JSON: export it as CSV'],
-  ['[', 'is JSON: export it as CSV'],
-];
+/** First characters of files that are packed, or hold something other than a table. */
+const FOREIGN = ['\x1f\x8b', 'PK\x03', 'BZh', 'PAR1', '{', '['];
 
 /** A trace opened and recognized by its header. A caller that does not read all of it must call `rest.return()`. */
 export interface Table<L extends Layout = Layout> {
@@ -182,13 +147,16 @@ export async function openTable(files: InputFiles, file: string, kind?: Layout['
   const parse = await csvReader();
   const rest = readBlocks(files, file);
   const opened = await rest.next();
-  if (opened.done) throw emptyTrace(file);
+  if (opened.done)
+    throw new EscapementError('E_TRACE_HEADER', `is empty; known headers are ${knownHeaders()}`, { file });
   try {
     const end = opened.value.indexOf(NEWLINE) + 1;
     checkText(opened.value, file);
     const failAt = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
     const [header = []] = parse(FIRST_LINE.decode(opened.value.subarray(0, end)), failAt);
-    const layout = kind === undefined ? detectLayout(header, file) : requireLayout(kind, header, file);
+    const layout = detectLayout(header, file);
+    if (kind !== undefined && layout.kind !== kind)
+      throw failAt(`is a trace of kind ${layout.kind}, but ${kind} was asked for (header ${KNOWN[kind]})`);
     return { file, header, layout, first: opened.value.subarray(end), rest, rowsOf: rowsIn(file, parse) };
   } catch (error) {
     await rest.return();
@@ -199,9 +167,10 @@ export async function openTable(files: InputFiles, file: string, kind?: Layout['
 /** Throws `E_TRACE_HEADER` for archives and other files that are not text tables. */
 function checkText(begin: Uint8Array, file: string): void {
   const latin1 = String.fromCharCode(...begin.subarray(0, 512));
-  const foreign = FOREIGN.find(([magic]) => latin1.startsWith(magic))?.[1];
-  if (foreign === undefined && !latin1.includes('\0')) return;
-  throw new EscapementError('E_TRACE_HEADER', foreign ?? 'is not text: a trace is CSV', { file, line: 1 });
+  if (!latin1.includes('\0') && !FOREIGN.some((magic) => latin1.startsWith(magic))) return;
+  const what =
+    'is not a table as UTF-8 text: give a file packed with gzip a name that ends in .gz, and turn JSON, Parquet and .zst into one with escapement import trace';
+  throw new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
 }
 
 function rowsIn(file: string, parse: CsvReader): Table['rowsOf'] {
@@ -273,8 +242,9 @@ export async function readMinuteTable(table: Table<Azure2019Layout>): Promise<Mi
   // One shared string per kind of trigger: a substring of the file would keep its whole block in memory.
   const triggers = new Map<string, string>();
   await eachRow(table, (row, line) => {
-    if (trigger < 0) builder.beginFunction();
-    else builder.beginFunction(triggers.get(row[trigger]) ?? intern(row[trigger], triggers));
+    const name = row[trigger];
+    if (name !== undefined && !triggers.has(name)) triggers.set(name, name);
+    builder.beginFunction(name && triggers.get(name));
     for (let minute = 0; minute < minutes; minute++) {
       const text = row[column + minute];
       // True of four fields in five.
@@ -285,11 +255,6 @@ export async function readMinuteTable(table: Table<Azure2019Layout>): Promise<Mi
     }
   });
   return builder.finish(minutes, firstMinute);
-}
-
-function intern(text: string, known: Map<string, string>): string {
-  known.set(text, text);
-  return text;
 }
 
 function parseCount(text: string): number {
@@ -313,22 +278,18 @@ export async function readAzure2021(files: InputFiles, file: string): Promise<Ex
 
 export async function readInvocationTable(table: Table<Azure2021Layout>): Promise<ExactTimes> {
   const layout = table.layout;
-  const begins = new TimeColumn();
-  const fns = new TimeColumn();
+  const begins = new Column(Float64Array);
+  const fns = new Column(Int32Array);
   const known = new Map<string, number>();
   await eachRow(table, (row, line) => {
     const endS = seconds(row[layout.end], table.file, line, 'end_timestamp');
     const durationS = seconds(row[layout.duration], table.file, line, 'duration');
     begins.push(Math.round((endS - durationS) * NS_PER_S));
     const name = nameOf(row, layout, table.file, line);
-    let fn = known.get(name);
-    if (fn === undefined) {
-      fn = known.size;
-      known.set(name, fn);
-    }
-    fns.push(fn);
+    if (!known.has(name)) known.set(name, known.size);
+    fns.push(known.get(name)!);
   });
-  return sortTimes(table.file, begins.finish(), Int32Array.from(fns.finish()), known.size);
+  return sortTimes(table.file, begins.finish(), fns.finish(), known.size);
 }
 
 /** Unique name of a pair of app and func. */
@@ -369,9 +330,9 @@ export async function readTimestampTable(
   tokens: TokensSpec | null = null,
 ): Promise<ExactTimes> {
   const { timestamp } = table.layout;
-  const times = new TimeColumn();
+  const times = new Column(Float64Array);
   const columns = tokenColumns(table, tokens);
-  const lengths = new TimeColumn();
+  const lengths = new Column(Float64Array);
   let originMs = Number.NaN;
   await eachRow(table, (row, line) => {
     const { wholeMs, fraction } = timestampOf(row[timestamp], table.file, line);
