@@ -38,20 +38,17 @@ export type Command =
   | { readonly type: 'bound'; readonly source: LaneSource };
 
 export type EngineEvent =
-  | OpenedEvent
+  /** Answers `open` and `change`. Later frames cover the run from its start. */
+  | { readonly type: 'opened'; readonly lanes: readonly OpenedLane[] }
   | FrameEvent
-  | StoryEvent
-  | DoneEvent
-  | BoundEvent
+  /** Story of a request; null: not answered yet, or no such request. */
+  | { readonly type: 'story'; readonly lane: number; readonly request: number; readonly story: Story | null }
+  /** Every request of every lane is answered. */
+  | { readonly type: 'done'; readonly lanes: readonly ScheduledRun[] }
+  | { readonly type: 'bound'; readonly figures: BoundFigures }
   /** A jump ended at this request; absent: there is none in the rest of the run. */
   | { readonly type: 'jumped'; readonly missed: { readonly lane: number; readonly request: number } | null }
   | ErrorEvent;
-
-/** Answers `open` and `change`. Later frames cover the run from its start. */
-interface OpenedEvent {
-  readonly type: 'opened';
-  readonly lanes: readonly OpenedLane[];
-}
 
 export interface OpenedLane {
   readonly name: string;
@@ -87,7 +84,10 @@ export interface LaneFrame {
   readonly requests: Float64Array<ArrayBuffer>;
   /** Number of unanswered requests in the controller, those of pipeline steps included. */
   readonly waiting: number;
-  readonly counts: Counts;
+  /** Since the start of the run, warm-up included. */
+  readonly counts: Readonly<
+    Record<'arrived' | 'inTime' | 'late' | 'refused' | 'timedOut' | 'failed', number>
+  >;
   /** Over the last second of virtual time. Null: nothing was answered in it. */
   readonly goodputRps: number;
   readonly attainment: number | null;
@@ -97,25 +97,7 @@ export interface LaneFrame {
   readonly digest: string;
 }
 
-/** Since the start of the run, warm-up included. */
-interface Counts {
-  readonly arrived: number;
-  readonly inTime: number;
-  readonly late: number;
-  readonly refused: number;
-  readonly timedOut: number;
-  readonly failed: number;
-}
-
-/** Story of a request, as in `escapement explain`. */
-interface StoryEvent {
-  readonly type: 'story';
-  readonly lane: number;
-  readonly request: number;
-  /** Null: not answered yet, or no such request. */
-  readonly story: Story | null;
-}
-
+/** A story as in `escapement explain`. */
 export interface Story {
   /** Id of the request, which for one of a step is that of the pipeline's. */
   readonly request: number;
@@ -131,17 +113,6 @@ export interface Story {
   readonly events: readonly { readonly atNs: number; readonly text: string }[];
   /** Reasons for its outcome, in sentences. */
   readonly why: readonly string[];
-}
-
-/** Every request of every lane is answered. */
-interface DoneEvent {
-  readonly type: 'done';
-  readonly lanes: readonly ScheduledRun[];
-}
-
-interface BoundEvent {
-  readonly type: 'bound';
-  readonly figures: BoundFigures;
 }
 
 /** A mistake in an experiment, or in a file that it names. */

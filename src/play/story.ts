@@ -103,41 +103,31 @@ function rowsOf({ requests, actions }: StoryRows, { fleet, slow, ...setup }: Sto
   };
 }
 
+/** A row as an object with the names of its columns. */
+function rowAt<Name extends string>(
+  rows: RowList,
+  row: number,
+  columns: Readonly<Record<Name, number>>,
+): Record<Name, number> {
+  const values = Object.entries<number>(columns).map(([name, column]) => [name, rows.get(row, column)]);
+  return Object.fromEntries(values);
+}
+
 function requestAt(rows: RowList, row: number): LoggedRequest {
-  const [step, parent] = [rows.get(row, REQUEST.step), rows.get(row, REQUEST.parent)];
+  const { outcome, cause, step, parent, ...rest } = rowAt(rows, row, REQUEST);
   return {
-    id: rows.get(row, REQUEST.id),
-    outcome: rows.get(row, REQUEST.outcome) as Outcome,
-    user: rows.get(row, REQUEST.user),
-    model: rows.get(row, REQUEST.model),
-    arrivalNs: rows.get(row, REQUEST.arrivalNs),
-    answeredNs: rows.get(row, REQUEST.answeredNs),
-    sloNs: rows.get(row, REQUEST.sloNs),
-    action: rows.get(row, REQUEST.action),
-    cause: CAUSES[rows.get(row, REQUEST.cause)] ?? null,
+    ...{ ...rest, outcome: outcome as Outcome, cause: CAUSES[cause] ?? null },
     ...(step < 0 ? {} : { step }),
     ...(parent < 0 ? {} : { parent }),
   };
 }
 
 function actionAt(rows: RowList, row: number, type: number): LoggedAction {
-  const status = rows.get(row, ACTION.status);
-  const handledNs = rows.get(row, ACTION.handledNs);
-  const latestNs = rows.get(row, ACTION.latestNs);
+  const action = rowAt(rows, row, ACTION);
+  const { status, latestNs, handledNs } = action;
   return {
-    id: rows.get(row, ACTION.id),
-    type,
-    status,
-    gpu: rows.get(row, ACTION.gpu),
-    model: rows.get(row, ACTION.model),
-    batchSize: rows.get(row, ACTION.batchSize),
-    sentNs: rows.get(row, ACTION.sentNs),
-    earliestNs: rows.get(row, ACTION.earliestNs),
+    ...{ ...action, type },
     latestNs: Number.isFinite(latestNs) ? latestNs : null,
-    expectedDurationNs: rows.get(row, ACTION.expectedDurationNs),
-    expectedEndNs: rows.get(row, ACTION.expectedEndNs),
-    beginNs: status === STATUS_OK ? rows.get(row, ACTION.beginNs) : handledNs,
-    endNs: status === STATUS_OK ? rows.get(row, ACTION.endNs) : handledNs,
-    handledNs,
+    ...(status === STATUS_OK ? {} : { beginNs: handledNs, endNs: handledNs }),
   };
 }

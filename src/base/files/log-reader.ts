@@ -3,13 +3,6 @@ import { EscapementError } from '../errors.js';
 import { inputPath } from './input-path.js';
 
 const CHUNK_BYTES = 1 << 20;
-const TAB = 9;
-const NEWLINE = 10;
-const MINUS = 45;
-const ZERO = 48;
-const NINE = 57;
-/** Numbers with more digits may not fit into a double: they are left to `Number`. */
-const MOST_DIGITS = 15;
 
 /**
  * Reads a log of numbers in columns, a line at a time, in constant memory. Columns are found by name. Throws
@@ -25,33 +18,25 @@ export class LogReader {
   /** The current row: a value for each requested column; NaN for an optional one that is missing. */
   readonly values: Float64Array;
 
-  private readonly fd: number;
-  private buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  /** Part of the buffer that is read but not yet used. */
-  private begin = 0;
-  private end = 0;
-  private ended = false;
+  private readonly lines = this.read();
   private readonly names: readonly string[];
-  /** By column of the file: its index in `values`, or −1. */
-  private readonly places: Int32Array;
+  /** By requested column: its index in the file, or −1. */
+  private readonly places: readonly number[];
 
   constructor(
     readonly path: string,
     required: readonly string[],
     optional: readonly string[] = [],
   ) {
-    this.fd = this.open();
     const wanted = [...required, ...optional];
     this.values = new Float64Array(wanted.length).fill(Number.NaN);
-    const newline = this.findLine();
-    if (newline < 0) throw this.problem('is empty; run the experiment again');
-    const names = this.text(this.begin, newline).split('\t');
-    this.begin = newline + 1;
-    const missing = required.filter((name) => !names.includes(name));
+    const header = this.nextLine();
+    if (header === undefined) throw this.problem('is empty; run the experiment again');
+    this.names = header.split('\t');
+    const missing = required.filter((name) => !this.has(name));
     if (missing.length > 0)
       throw this.problem(`has no column ${missing.join(', ')}; run the experiment again`);
-    this.names = names;
-    this.places = Int32Array.from(names, (name) => wanted.indexOf(name));
+    this.places = wanted.map((name) => this.names.indexOf(name));
   }
 
   has(column: string): boolean {
@@ -60,87 +45,47 @@ export class LogReader {
 
   /** Advances to the next row; false at the end, where the file is closed. */
   next(): boolean {
-    const newline = this.findLine();
-    if (newline < 0) {
-      if (!this.ended) this.close();
-      return false;
+    const text = this.nextLine();
+    if (text === undefined) return false;
+    const fields = text.split('\t');
+    if (fields.length < this.names.length) throw this.problem('ends before its last column');
+    for (let i = 0; i < this.places.length; i++) {
+      const field = fields[this.places[i]];
+      if (field === undefined) continue;
+      const value = field.trim() === '' ? Number.NaN : Number(field);
+      if (!Number.isFinite(value)) throw this.problem(`'${field}' is not a number`);
+      this.values[i] = value;
     }
-    this.parse(newline);
-    this.begin = newline + 1;
     return true;
   }
 
   close(): void {
-    if (this.ended) return;
-    this.ended = true;
-    closeSync(this.fd);
+    this.lines.return();
   }
 
-  private parse(end: number): void {
-    const { places } = this;
-    let at = this.begin;
-    for (let column = 0; column < places.length; column++) {
-      let stop = at;
-      while (stop < end && this.buffer[stop] !== TAB) stop++;
-      if (stop === end && column < places.length - 1) throw this.problem('ends before its last column');
-      const place = places[column];
-      if (place >= 0) this.values[place] = this.number(at, stop);
-      at = stop + 1;
-    }
-  }
-
-  /** Parses a field. Nearly all are integers, which need no string. */
-  private number(begin: number, end: number): number {
-    const { buffer } = this;
-    const digits = buffer[begin] === MINUS ? begin + 1 : begin;
-    let value = 0;
-    for (let at = digits; at < end; at++) {
-      const byte = buffer[at];
-      if (byte < ZERO || byte > NINE || at - digits === MOST_DIGITS) return this.anyNumber(begin, end);
-      value = value * 10 + (byte - ZERO);
-    }
-    if (digits === end) return this.anyNumber(begin, end);
-    return digits === begin ? value : -value;
-  }
-
-  private anyNumber(begin: number, end: number): number {
-    const text = this.text(begin, end);
-    const value = text.trim() === '' ? Number.NaN : Number(text);
-    if (!Number.isFinite(value)) throw this.problem(`'${text}' is not a number`);
+  private nextLine(): string | undefined {
+    const { value, done } = this.lines.next();
+    if (done === true) return undefined;
+    this.line++;
     return value;
   }
 
-  /** Index of the newline that ends the next line, whose number is then in `line`; −1 at the end. */
-  private findLine(): number {
-    if (this.ended) return -1;
-    for (let from = this.begin; ; ) {
-      const at = this.buffer.subarray(0, this.end).indexOf(NEWLINE, from);
-      if (at >= 0) {
-        this.line++;
-        return at;
+  private *read(): Generator<string, void, void> {
+    const fd = this.open();
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    let rest = '';
+    try {
+      for (let count = readSync(fd, chunk); count > 0; count = readSync(fd, chunk)) {
+        const lines = (rest + chunk.toString('latin1', 0, count)).split('\n');
+        rest = lines.pop() as string;
+        yield* lines;
       }
-      from = this.end - this.begin;
-      if (!this.fill()) {
-        if (this.end === 0) return -1;
-        this.line++;
-        throw this.problem('is cut off in the middle of a line');
-      }
+    } finally {
+      closeSync(fd);
     }
-  }
-
-  /** Moves the rest of the buffer to its front and reads on; false at the end of the file. */
-  private fill(): boolean {
-    this.buffer.copyWithin(0, this.begin, this.end);
-    this.end -= this.begin;
-    this.begin = 0;
-    if (this.end === this.buffer.length) this.buffer = Buffer.concat([this.buffer], this.end * 2);
-    const count = readSync(this.fd, this.buffer, this.end, this.buffer.length - this.end, null);
-    this.end += count;
-    return count > 0;
-  }
-
-  private text(begin: number, end: number): string {
-    return this.buffer.toString('utf8', begin, end);
+    if (rest === '') return;
+    this.line++;
+    throw this.problem('is cut off in the middle of a line');
   }
 
   private open(): number {

@@ -6,6 +6,7 @@ import type { LatencyMs } from '../../record/results.js';
 import { breakdownTable, liveBreakdowns } from '../../report/breakdown.js';
 import { formatCount, formatMs, formatPercent, formatPerSecond } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
+import { Fact } from '../timeline/fact.jsx';
 
 const MOST_ROWS = 20;
 
@@ -78,15 +79,6 @@ export function Breakdowns({ by }: Pick<ClusterStatus, 'by'>) {
         );
       })}
     </>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -18,61 +18,25 @@ const BURSTINESS = ['even gaps', 'Poisson', 'bursty (cv 2)', 'bursty (cv 4)', 'b
 /** Knobs that the experiment has, in the order of the page. */
 export function knobsOf(tree: Tree): readonly Knob[] {
   const workloads = listAt(tree, ['workload']);
-  const models = listAt(tree, ['models']);
+  const [model, ...otherModels] = listAt(tree, ['models']);
   const first = workloads[0] ?? {};
   const place = Array.isArray(tree.workload) ? 'workload.0' : 'workload';
+  const hasRate = 'rate' in first;
+  const hasCopies = model !== undefined && otherModels.length === 0 && model.kind !== 'csv';
+  const at = (key: string, byDefault: string) => textAt(tree, key.split('.')) ?? byDefault;
+  const [delay, noise] = ['cluster.network.delay', 'cluster.noise.exec'];
   const knobs = [
-    ...('rate' in first
-      ? [knob('Load', 'Mean rate of the requests', `${place}.rate`, RATES, String(first.rate), parseRate)]
-      : []),
-    ...(workloads.length === 1 && 'rate' in first ? [burstiness(place, first)] : []),
-    knob('SLO', 'Time for an answer', 'slo', SLOS, textAt(tree, ['slo']) ?? '100ms', parseDuration),
-    knob(
-      'GPUs',
-      'GPUs of the cluster',
-      'cluster.gpus',
-      GPUS,
-      textAt(tree, ['cluster', 'gpus']) ?? '1',
-      parseCount,
-    ),
-    ...(models.length === 1 && models[0]!.kind !== 'csv'
-      ? [
-          knob(
-            'Copies',
-            'Copies of each model',
-            'models.copies',
-            COPIES,
-            String(models[0]!.copies ?? 1),
-            parseCount,
-          ),
-        ]
-      : []),
-    knob(
-      'Network',
-      'One-way delay of a message',
-      'cluster.network.delay',
-      DELAYS,
-      textAt(tree, ['cluster', 'network', 'delay']) ?? '0s',
-      parseDuration,
-    ),
-    knob(
-      'Noise',
-      'Deviation of execution times',
-      'cluster.noise.exec',
-      NOISES,
-      textAt(tree, ['cluster', 'noise', 'exec']) ?? '0%',
-      parseShare,
-    ),
-    knob(
-      'Seed',
-      'Another draw of the same arrivals',
-      'seed',
-      SEEDS,
-      textAt(tree, ['seed']) ?? '1',
-      parseCount,
-    ),
+    hasRate && knob('Load', 'Mean rate of the requests', `${place}.rate`, RATES, `${first.rate}`, parseRate),
+    hasRate && workloads.length === 1 && burstiness(place, first),
+    knob('SLO', 'Time for an answer', 'slo', SLOS, at('slo', '100ms'), parseDuration),
+    knob('GPUs', 'GPUs of the cluster', 'cluster.gpus', GPUS, at('cluster.gpus', '1'), parseCount),
+    hasCopies &&
+      knob('Copies', 'Copies of each model', 'models.copies', COPIES, `${model.copies ?? 1}`, parseCount),
+    knob('Network', 'One-way delay of a message', delay, DELAYS, at(delay, '0s'), parseDuration),
+    knob('Noise', 'Deviation of execution times', noise, NOISES, at(noise, '0%'), parseShare),
+    knob('Seed', 'Another draw of the same arrivals', 'seed', SEEDS, at('seed', '1'), parseCount),
   ];
-  return knobs;
+  return knobs.filter((each) => each !== false);
 }
 
 const RATES = ['50/s', '100/s', '200/s', '300/s', '400/s', '500/s', '600/s', '800/s', '1000/s', '1500/s'];

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { formatCount, formatPerSecond } from '../../text/numbers.js';
+import { Fact } from '../timeline/fact.jsx';
 import { Timeline } from '../timeline/timeline.js';
 import type { Session, View } from './session.js';
 import { shareText } from './share-text.js';
@@ -49,22 +50,6 @@ export function Lane({ session, view, lane }: LaneProps) {
       )}
       <TimelineBox session={session} lane={lane} />
     </section>
-  );
-}
-
-/** A figure with its name. */
-export function Fact({
-  name,
-  children,
-}: {
-  readonly name: string;
-  readonly children: preact.ComponentChildren;
-}) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -6,20 +6,7 @@ import { effectiveTree, textAt } from './effective.js';
 import { withOverride } from './overrides.js';
 
 const AHEAD = 'policy.scheduleAhead';
-export const AHEADS = [
-  'auto',
-  '1ms',
-  '2ms',
-  '3ms',
-  '4ms',
-  '5ms',
-  '6ms',
-  '8ms',
-  '10ms',
-  '15ms',
-  '20ms',
-  '50ms',
-];
+export const AHEADS = 'auto 1ms 2ms 3ms 4ms 5ms 6ms 8ms 10ms 15ms 20ms 50ms'.split(' ');
 
 /** Policy of a lane. */
 interface PolicyChoice {

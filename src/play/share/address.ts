@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 
 const ADDRESS = 'the address';
@@ -69,6 +70,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
 }
 
 const VERSION = 1;
+const LANES = 'lanes must be one or two lists of texts';
 
 /** A setup as text, for pages and addresses. Equal setups give equal text. */
 export function setupToJson({ file, text, overrides, lanes, files, digests }: Setup): string {
@@ -86,6 +88,30 @@ export function setupToJson({ file, text, overrides, lanes, files, digests }: Se
   });
 }
 
+/** A text that `must` describes, and lists of such. */
+const text = (must: string) => z.string(must);
+const texts = (must: string) => z.array(text(must), must);
+
+/** Fields of a setup; the first issue says what is wrong. */
+const FIELDS = z.object(
+  {
+    version: z.literal(VERSION, {
+      error: ({ input }) => `is of version ${String(input)}, this page reads version ${VERSION}`,
+    }),
+    file: text('holds no experiment'),
+    text: text('holds no experiment'),
+    overrides: texts('overrides must be a list of texts'),
+    lanes: z.array(texts(LANES), LANES).min(1, LANES).max(2, LANES),
+    files: z.record(
+      z.string(),
+      z.unknown().transform((content, context) => contentOf(content) ?? badFile(context)),
+      'files must be texts by their paths',
+    ),
+    digests: texts('digests must be a list of texts').exactOptional(),
+  },
+  'holds no experiment',
+);
+
 /** Setup of such a text; `source` is its name in messages. Throws `E_CONFIG_VALUE`: the text is untrusted. */
 export function setupFromJson(json: string, source: string): Setup {
   const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: source });
@@ -96,37 +122,22 @@ export function setupFromJson(json: string, source: string): Setup {
   } catch {
     throw fail('is damaged: copy it again, whole');
   }
-  if (!isObject(value)) throw fail('holds no experiment');
-  if (value.version !== VERSION)
-    throw fail(`is of version ${String(value.version)}, this page reads version ${VERSION}`);
-  const { file, text, overrides, lanes, files, digests } = value;
-  if (typeof file !== 'string' || typeof text !== 'string') throw fail('holds no experiment');
-  if (!isTexts(overrides)) throw fail('overrides must be a list of texts');
-  if (!Array.isArray(lanes) || !lanes.every(isTexts) || lanes.length < 1 || lanes.length > 2)
-    throw fail('lanes must be one or two lists of texts');
-  if (!isObject(files)) throw fail('files must be texts by their paths');
-  if (digests !== undefined && !isTexts(digests)) throw fail('digests must be a list of texts');
-  const unpacked = Object.entries(files).map(([path, content]) => [path, contentOf(content, path, fail)]);
-  return {
-    ...{ file, text, overrides, lanes },
-    files: Object.fromEntries(unpacked),
-    ...(digests === undefined ? {} : { digests }),
-  };
+  const { data, error } = FIELDS.safeParse(value);
+  if (data === undefined) throw fail(error!.issues[0]!.message);
+  const { version: _, ...setup } = data;
+  return setup;
 }
 
-function contentOf(content: unknown, path: string, fail: (what: string) => Error): string | Uint8Array {
+/** Text or bytes of a file; null: neither. */
+function contentOf(content: unknown): string | Uint8Array | null {
   if (typeof content === 'string') return content;
-  const bytes = isObject(content) && typeof content.base64 === 'string' ? fromBase64(content.base64) : null;
-  if (bytes === null) throw fail(`file ${path} must be a text or bytes`);
-  return bytes;
+  const { base64 } = (content ?? {}) as { readonly base64?: unknown };
+  return typeof base64 === 'string' ? fromBase64(base64) : null;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+function badFile(context: z.RefinementCtx): never {
+  context.addIssue({ code: 'custom', message: 'each of its files must be a text or bytes' });
+  return z.NEVER;
 }
 
 /** Contents of the page: one experiment, run by one policy or by two side by side. */

@@ -8,15 +8,9 @@ const machine =
     files[path] ?? null;
 
 const V2_MOUNT = '30 23 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - cgroup2 cgroup rw,nsdelegate\n';
-/** Docker on a machine of version 1: each controller mounted on its own, from the container's folder on. */
-const V1_MOUNTS = `31 30 0:28 /docker/4f2a /sys/fs/cgroup/cpu,cpuacct ro master:12 - cgroup cgroup rw,cpu,cpuacct
-32 30 0:29 /docker/4f2a /sys/fs/cgroup/memory ro master:13 - cgroup cgroup rw,memory
-33 30 0:30 /docker/4f2a /sys/fs/cgroup/cpuset ro master:14 - cgroup cgroup rw,cpuset
-`;
-const V1_GROUPS = '12:cpuset:/docker/4f2a\n4:memory:/docker/4f2a\n3:cpu,cpuacct:/docker/4f2a\n';
 
 describe('limits of control groups', () => {
-  it('are those of a container that sees itself as the root, in version 2', () => {
+  it('are those of a container that sees itself as the root', () => {
     const limits = readCgroupLimits(
       machine({
         '/proc/self/cgroup': '0::/\n',
@@ -30,20 +24,6 @@ describe('limits of control groups', () => {
       cpus: { value: 2.5, file: '/sys/fs/cgroup/cpu.max' },
       memoryBytes: { value: 1_073_741_824, file: '/sys/fs/cgroup/memory.max' },
     });
-  });
-
-  it('are those of a container whose folder is mounted, in version 1', () => {
-    const limits = readCgroupLimits(
-      machine({
-        '/proc/self/cgroup': V1_GROUPS,
-        '/proc/self/mountinfo': V1_MOUNTS,
-        '/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us': '50000\n',
-        '/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us': '100000\n',
-        '/sys/fs/cgroup/memory/memory.limit_in_bytes': '536870912\n',
-      }),
-    );
-    expect(limits.cpus?.value).toBe(0.5);
-    expect(limits.memoryBytes?.value).toBe(536_870_912);
   });
 
   it('count where a group around it sets them: of a pod, of a service of systemd', () => {
@@ -65,23 +45,6 @@ describe('limits of control groups', () => {
     });
   });
 
-  it('come from version 1 for the controllers that a machine with both versions has there', () => {
-    const limits = readCgroupLimits(
-      machine({
-        '/proc/self/cgroup': '4:memory:/user\n1:name=systemd:/user\n0::/user\n',
-        '/proc/self/mountinfo': `${V2_MOUNT.replace('/sys/fs/cgroup', '/sys/fs/cgroup/unified')}35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n`,
-        '/sys/fs/cgroup/memory/user/memory.limit_in_bytes': '4096\n',
-        '/sys/fs/cgroup/unified/user/memory.max': '1024\n',
-        '/sys/fs/cgroup/unified/user/cpu.max': '100000 100000\n',
-      }),
-    );
-    expect(limits.memoryBytes).toEqual({
-      value: 4096,
-      file: '/sys/fs/cgroup/memory/user/memory.limit_in_bytes',
-    });
-    expect(limits.cpus?.value).toBe(1);
-  });
-
   it('are looked for at the mount where a process is in a group that cannot be seen', () => {
     for (const path of ['/../../other', '/elsewhere']) {
       const limits = readCgroupLimits(
@@ -99,22 +62,12 @@ describe('limits of control groups', () => {
     ['without /proc', {}],
     ['without a mount', { '/proc/self/cgroup': '0::/\n', '/proc/self/mountinfo': '' }],
     [
-      'that sets none, in version 2',
+      'that sets none',
       {
         '/proc/self/cgroup': '0::/\n',
         '/proc/self/mountinfo': V2_MOUNT,
         '/sys/fs/cgroup/cpu.max': 'max 100000\n',
         '/sys/fs/cgroup/memory.max': 'max\n',
-      },
-    ],
-    [
-      'that sets none, in version 1',
-      {
-        '/proc/self/cgroup': V1_GROUPS,
-        '/proc/self/mountinfo': V1_MOUNTS,
-        '/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us': '-1\n',
-        '/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us': '100000\n',
-        '/sys/fs/cgroup/memory/memory.limit_in_bytes': '9223372036854771712\n',
       },
     ],
   ])('are none on a machine %s', (_, files) => {

@@ -60,8 +60,8 @@ describe('an address', () => {
       [packed(json({ lanes: [] })), 'lanes must be one or two lists of texts'],
       [packed(json({ lanes: [[], [], []] })), 'lanes must be one or two lists of texts'],
       [packed(json({ overrides: [1] })), 'overrides must be a list of texts'],
-      [packed(json({ files: { a: 1 } })), 'file a must be a text or bytes'],
-      [packed(json({ files: { a: { base64: '%' } } })), 'file a must be a text or bytes'],
+      [packed(json({ files: { a: 1 } })), 'each of its files must be a text or bytes'],
+      [packed(json({ files: { a: { base64: '%' } } })), 'each of its files must be a text or bytes'],
       [packed(json({ digests: 'x' })), 'digests must be a list of texts'],
       [packed('x'.repeat(5_000_000)), 'is damaged or holds too much: copy it again, whole'],
     ] as const)

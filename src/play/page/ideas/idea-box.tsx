@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { formatCount, formatMs } from '../../../text/numbers.js';
-import { Fact, TimelineBox } from '../lane.jsx';
+import { Fact } from '../../timeline/fact.jsx';
+import { TimelineBox } from '../lane.jsx';
 import type { Session, View } from '../session.js';
 import { Slider } from '../slider.jsx';
 import { StoryPanel } from '../story-panel.jsx';
