@@ -165,6 +165,18 @@ export function goodputText(run: SlicedRun & Pick<RunResult | CellResult, 'summa
   return withInterval(goodputRps === null ? null : figureOfRun(run, 'goodputRps', goodputRps));
 }
 
+/** Source of intervals, for people: `±: 95 % confidence over 3 seeds`. `figures`: with their intervals; null: unknown. */
+export function certaintyText(seeds: number, figures: readonly (Pick<Estimate, 'over'> | null)[]): string {
+  const over = new Set(figures.map((figure) => figure?.over));
+  const sources = [
+    ...(over.has('seeds') ? [`${seeds} seeds`] : []),
+    ...(over.has('slices') ? ['time slices of a run that no seed changes'] : []),
+    ...(over.has('requests') ? ['the number of requests where none missed'] : []),
+  ];
+  if (sources.length > 0) return `±: 95 % confidence over ${sources.join(' or ')}`;
+  return seeds === 1 ? 'one seed: no confidence intervals' : 'no confidence intervals';
+}
+
 /** Note on a run that is one sample. */
 export const ONE_SAMPLE = 'one sample: no seed changes it';
 

@@ -63,7 +63,7 @@ export async function handler(args: Args): Promise<void> {
   checkOutputFlags({ html, junit: args.junit }, [args.file]);
   const { casesJson, writeJunit } = await import('../thresholds.js');
   const { runCells } = await import('../cell-runs.js');
-  const { answerLines, planCases, planText } = await import('../../run/plan/text.js');
+  const { answerLines, planCases, planText } = await import('../../run/plan/document.js');
   const words = { label: 'plan', noun: 'run', outDir: out } as const;
   const plan = await runCells(args, words, (runs) => search(args, runs));
   const cases = planCases(plan);
@@ -94,25 +94,23 @@ async function search(args: Args, runs: CellRuns): Promise<Plan> {
     ...{ file, over, seeds, fresh, targets: args.target, overrides: args.set, outDir: args.out },
     ...{ runner: runs.runner, version: packageVersion() },
     ...{ survives: args.survive !== undefined, asksWhatIf: args.html !== undefined },
+    ...{ minimize: args.minimize ?? null, prefer: args.prefer ?? null },
     onRun: (reused: boolean) => {
       runs.count({ status: 'done', reused });
       runs.show(plural(runs.known, 'run'));
     },
   };
-  const begin = (seeds: readonly number[], what: string, expected: number) =>
+  const { makePlan } = await import('../../run/plan/plan.js');
+  const onStart = (seeds: readonly number[], candidates: number) => {
+    const rounds = Math.ceil(Math.log2(candidates / 8) / 2);
+    const tried = VALUES_BESIDES + VALUES_PER_ROUND * rounds;
+    const what = args.minimize === undefined ? 'candidate values' : 'fleets';
+    const expected = args.minimize === undefined ? Math.min(candidates, tried) : candidates;
     runs.begin(
       seeds.length * expected * (args.survive === undefined ? 1 : 2),
-      `seed ${seeds.join(', ')}: ${what}, ${runs.place}\n`,
+      `seed ${seeds.join(', ')}: ${candidates} ${what}, ${runs.place}\n`,
       true,
     );
-  if (args.minimize !== undefined) {
-    const { planFleet } = await import('../../run/plan/fleet-plan.js');
-    return planFleet({ ...question, onStart: (seeds, all) => begin(seeds, `${all} fleets`, all) });
-  }
-  const { planKey } = await import('../../run/plan/plan.js');
-  const onStart = (seeds: readonly number[], values: number) => {
-    const rounds = Math.ceil(Math.log2(values / 8) / 2);
-    begin(seeds, `${values} candidate values`, Math.min(values, VALUES_BESIDES + VALUES_PER_ROUND * rounds));
   };
-  return planKey({ ...question, onStart }, args.prefer ?? null);
+  return makePlan({ ...question, onStart });
 }

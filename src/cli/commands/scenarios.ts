@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import { plural } from '../../text/words.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
@@ -36,7 +37,8 @@ const OF_HEADROOM = 7;
 export async function handler(args: Args): Promise<void> {
   const { file, seeds, fresh, out } = args;
   const { runCells } = await import('../cell-runs.js');
-  const { refuseHopeless, runScenarios, scenariosText } = await import('../../run/plan/scenarios.js');
+  const { runScenarios } = await import('../../run/plan/what-ifs.js');
+  const { headroomText, scenariosText } = await import('../../run/plan/document.js');
   const words = { label: 'scenarios', noun: 'run', outDir: out } as const;
   const results = await runCells(args, words, (runs) =>
     runScenarios({
@@ -54,5 +56,7 @@ export async function handler(args: Args): Promise<void> {
   );
   if (out !== undefined) writeWhole(join(out, 'scenarios.json'), `${JSON.stringify(results)}\n`);
   print(args, results, () => scenariosText(results));
-  refuseHopeless(results);
+  const { targets, headroom } = results;
+  if (headroom !== null && headroom.holds === null)
+    throw new EscapementError('E_THRESHOLD', headroomText(targets, headroom));
 }

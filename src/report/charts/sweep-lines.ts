@@ -1,5 +1,4 @@
 import { formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
-import { present } from '../lists.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
 import { clipped, type Estimate } from '../statistics.js';
 import { headline, type Recommendation } from '../study/analyze.js';
@@ -7,17 +6,8 @@ import type { Axis } from '../study/axes.js';
 import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { nameAlongX, placeAlongX, type Slice } from '../study/slices.js';
-import {
-  type ChartSpec,
-  chart,
-  INK,
-  joined,
-  labelledRule,
-  niceTop,
-  numberScale,
-  seriesEncoding,
-  seriesStyles,
-} from './theme.js';
+import { linesPanel, panelGrid } from './lines.js';
+import { type ChartSpec, chart, joined, niceTop } from './theme.js';
 
 /** Size of the goodput panel and of the panels of groups, px. */
 const LARGE = { width: 560, height: 320 };
@@ -88,8 +78,6 @@ export function groupLines(slice: Slice, findingText: string): ChartSpec {
         scale: { domain: [floor, 1 + 0.02 * (1 - floor)], nice: false },
         axis: { format: '~%', values: [0, 1, 2, 3, 4, 5].map((step) => floor + (step * (1 - floor)) / 5) },
       },
-      bests: new Set(),
-      rule: null,
     }),
   );
   const heading = {
@@ -102,13 +90,8 @@ export function groupLines(slice: Slice, findingText: string): ChartSpec {
     ),
     width: Math.min(COLUMNS, groups.length) * (SMALL.width + 70),
   };
-  const concat = panels.map(({ spec, isEmpty }, i) => ({
-    title: { text: titleOf(groups[i]!, isEmpty), anchor: 'start', fontSize: 13, offset: 8 },
-    ...spec,
-  }));
-  const shared = { color: 'shared', shape: 'shared', strokeDash: 'shared' };
-  const resolve = { scale: shared, legend: shared };
-  return chart(heading, { columns: COLUMNS, spacing: 34, concat, resolve });
+  const titled = panels.map(({ spec, isEmpty }, i) => ({ title: titleOf(groups[i]!, isEmpty), spec }));
+  return chart(heading, panelGrid(titled, COLUMNS));
 }
 
 function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
@@ -116,7 +99,7 @@ function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
   return isEmpty ? `${title}: none offered` : title;
 }
 
-/** Figure of each point that a panel shows. */
+/** A figure of each point of a slice. */
 interface Measure {
   /** Name of the line if there is no series. */
   readonly name: string;
@@ -125,111 +108,49 @@ interface Measure {
   /** Tooltip. */
   note(point: Point): string;
   readonly y: object;
-  readonly bests: ReadonlySet<Point>;
+  readonly bests?: ReadonlySet<Point>;
   /** A horizontal rule with its label. */
-  readonly rule: { readonly at: number; readonly text: string } | null;
+  readonly rule?: { readonly at: number; readonly text: string } | null;
 }
 
-/**
- * Lines join numbers only. Numbers have a proportional axis; names, also next to numbers, such as `auto` or a policy
- * without the key along x, are evenly spaced.
- */
 function panel(slice: Slice, size: { readonly width: number; readonly height: number }, measure: Measure) {
   const { x, series, points } = slice;
-  const hasLines = x.kind === 'number';
-  const values = x.values.map(({ label }) => label);
-  const labels = [...new Set([...values, ...points.map((point) => nameAlongX(slice, point))])];
-  const names = series?.values.map(({ label }) => label) ?? [measure.name];
-  const isProportional = points.every((point) => placeAlongX(slice, point) !== null);
-  const numbers = isProportional
-    ? numberScale(x.values.flatMap(({ at, isWord }) => (isWord ? [] : at)))
-    : null;
-  const rows = points.map((point) => {
-    const place = placeAlongX(slice, point);
-    return {
-      x: isProportional ? place : nameAlongX(slice, point),
-      isNumber: place !== null,
-      ...rowOf(point, slice, measure),
-    };
+  const { rule = null, bests } = measure;
+  const below = { align: 'left', baseline: 'bottom', x: 4, dy: -11 };
+  return linesPanel({
+    ...{ ...size, y: measure.y },
+    x: { label: x.label, title: x.title, names: x.values.map(({ label }) => label) },
+    series: {
+      names: series?.values.map(({ label }) => label) ?? [measure.name],
+      title: series?.label ?? null,
+    },
+    points: points.map((point) => ({
+      at: placeAlongX(slice, point),
+      name: nameAlongX(slice, point),
+      series: series === null ? measure.name : valueLabel(point.values[series.key] ?? ''),
+      figure: measure.of(point) ?? null,
+      note: `${valuesLabel(point.values)}: ${measure.note(point)}`,
+      isRinged: bests?.has(point) ?? false,
+    })),
+    rules: [
+      ...(rule === null
+        ? []
+        : [
+            {
+              ...{ at: { y: rule.at }, text: rule.text },
+              ...{ rule: { strokeDash: [1, 3], strokeWidth: 1.4 }, label: below },
+            },
+          ]),
+      ...(x.isChoice && points.every((point) => placeAlongX(slice, point) !== null) ? defaultRule(x) : []),
+    ],
   });
-  const known = rows.filter(({ value }) => value !== null);
-  const hasIntervals = known.some(({ low, high }) => low !== high);
-  const width = hasLines ? size.width : Math.max(size.width, 2 * 24 * labels.length);
-  const across = {
-    field: 'x',
-    ...(numbers === null
-      ? { type: 'nominal', title: x.label, sort: labels, axis: nameLabels(labels, width) }
-      : { type: 'quantitative', title: x.title, ...numbers }),
-  };
-  // At each name, several series are side by side.
-  const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
-  const place = { x: across, ...(hasLines || series === null ? {} : { xOffset }) };
-  const y = { field: 'value', type: 'quantitative', ...measure.y };
-  const style = seriesEncoding('series', names, seriesStyles(names), { title: series?.label ?? null });
-  const ring = { type: 'point', filled: false, shape: 'circle', size: 230, strokeWidth: 1.6, color: INK };
-  const layer = present<object>(
-    ...(measure.rule === null ? [] : ruleLayers(measure.rule, y)),
-    ...(numbers !== null && x.isChoice ? defaultRule(x, across) : []),
-    hasIntervals && {
-      data: { values: known },
-      mark: { type: 'rule', strokeWidth: 1.4 },
-      encoding: { ...place, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: style('color') },
-    },
-    hasLines && {
-      data: { values: rows.filter(({ isNumber }) => isNumber) },
-      mark: { type: 'line', strokeWidth: 2.2 },
-      encoding: { x: across, y, color: style('color'), strokeDash: style('dash') },
-    },
-    {
-      data: { values: known },
-      mark: { type: 'point', filled: true, size: 62, opacity: 1 },
-      encoding: { ...place, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
-    },
-    {
-      data: { values: known.filter(({ best }) => best) },
-      mark: { ...ring, opacity: 1 },
-      encoding: { ...place, y },
-    },
-  );
-  return {
-    spec: { width, height: size.height, layer },
-    ...{ width, hasIntervals, isEmpty: known.length === 0 },
-  };
-}
-
-function rowOf(point: Point, { series }: Slice, measure: Measure) {
-  const estimate = measure.of(point) ?? null;
-  return {
-    value: estimate?.mean ?? null,
-    low: estimate?.low ?? null,
-    high: estimate?.high ?? null,
-    series: series === null ? measure.name : valueLabel(point.values[series.key] ?? ''),
-    best: measure.bests.has(point),
-    note: `${valuesLabel(point.values)}: ${measure.note(point)}`,
-  };
-}
-
-function ruleLayers({ at, text }: { at: number; text: string }, y: object) {
-  const label = { align: 'left', baseline: 'bottom', x: 4, dy: -11, text };
-  return labelledRule({ y }, { value: at }, { strokeDash: [1, 3], strokeWidth: 1.4 }, label);
 }
 
 /** Rule at the default, if it is within the range of the numbers. */
-function defaultRule({ default: usual, values }: Axis, x: object) {
+function defaultRule({ default: usual, values }: Axis) {
   const places = values.flatMap(({ at, isWord }) => (isWord ? [] : at));
   if (usual === null || usual.at < Math.min(...places) || usual.at > Math.max(...places)) return [];
   // Above the plot, where no line crosses it.
-  const label = { baseline: 'bottom', y: -4, text: `default: ${usual.label}` };
-  return labelledRule({ x }, { x: usual.at }, { strokeDash: [4, 3] }, label);
-}
-
-/** Width of a character of a label, px. */
-const CHARACTER = 6.4;
-
-/** Angle of the names along an axis: horizontal if all fit, else slanted. */
-function nameLabels(labels: readonly string[], width: number) {
-  const longest = Math.max(0, ...labels.map((label) => label.length));
-  return longest * CHARACTER <= width / Math.max(1, labels.length)
-    ? { labelAngle: 0 }
-    : { labelAngle: -35, labelAlign: 'right', labelBaseline: 'top' };
+  const label = { baseline: 'bottom', y: -4 };
+  return [{ at: { x: usual.at }, text: `default: ${usual.label}`, rule: { strokeDash: [4, 3] }, label }];
 }

@@ -3,9 +3,6 @@ import type { Threshold } from '../../record/threshold.js';
 import type { TargetFigure, Verdict } from './judge.js';
 import type { Over } from './over.js';
 
-/** A finished plan, written as `plan.json`. Does not depend on the number of threads. */
-export type Plan = KeyPlan | FleetPlan;
-
 /** Question of a plan, and the experiment that it is about. */
 export interface PlanInputs {
   /** Version of escapement that ran it. */
@@ -17,67 +14,52 @@ export interface PlanInputs {
   readonly experiment: string;
   readonly overrides: readonly string[];
   readonly targets: readonly Threshold[];
-  /** True: they must also hold after the loss of any one GPU. */
-  readonly survives: boolean;
   readonly seeds: readonly number[];
 }
 
-interface PlanFacts extends PlanInputs {
+/** A finished plan, written as `plan.json`. Does not depend on the number of threads. */
+export interface Plan extends PlanInputs {
+  readonly version: 4;
+  /** True: targets must also hold after the loss of any one GPU. */
+  readonly survives: boolean;
+  /** `cost`: the cheapest fleet is wanted; null: the best value of one key. */
+  readonly minimize: 'cost' | null;
+  /** The range of the key, or of each kind of GPUs. */
+  readonly over: readonly Over[];
+  /** Distance of neighboring candidates, for people. */
+  readonly resolution: string;
   /** The answer in words, after a warning if the end of the range bounds it. */
   readonly headline: string;
+  /**
+   * `boundary`: values beyond the answer miss the target. `whole`: both ends of the range meet it, so the range does
+   * not bind. `found`: the cheapest fleet was found. `none`: no candidate that was tried meets it.
+   */
+  readonly outcome: 'boundary' | 'whole' | 'found' | 'none';
   /** The best tried value that meets every target; null if none does. */
   readonly answer: string | null;
+  /** The last value that misses, next to the answer; null if there is none. */
+  readonly before: string | null;
   /** The closest miss; null if there is an answer, or nothing was tried. */
   readonly closest: string | null;
   /** Caveats about the answer. One line each. */
   readonly notes: readonly string[];
+  readonly effort: Effort;
+  /** Confidence in the answer; null for one key, without an answer, and without several seeds that change its runs. */
+  readonly confidence: Confidence | null;
+  /** Every tried candidate: values ascending, fleets cheapest first. */
+  readonly tried: readonly Tried[];
   /** The answer in scenarios; absent unless asked for, and without an answer. */
   readonly whatIfs?: WhatIfs;
 }
 
-/** A plan for the best value of one key. */
-export interface KeyPlan extends PlanFacts {
-  readonly version: 3;
-  readonly over: Over;
-  readonly resolution: string;
-  /**
-   * `boundary`: values beyond the answer miss the target. `whole`: both ends of the range meet it, so the range does
-   * not bind. `none`: no value that was tried meets it.
-   */
-  readonly outcome: 'boundary' | 'whole' | 'none';
-  /** Superlative of the answer among values that meet: `fewest`, `highest`. */
-  readonly superlative: string;
-  /** The last value that misses, next to the answer; null if the range does not bind, or without an answer. */
-  readonly before: string | null;
-  /** Every tried value, ascending. */
-  readonly tried: readonly Tried[];
-}
-
-/** A plan for the cheapest fleet. */
-export interface FleetPlan extends PlanFacts {
-  readonly version: 2;
-  readonly minimize: 'cost';
-  /** A range for each kind. */
-  readonly over: readonly Over[];
-  readonly outcome: 'found' | 'none';
-  readonly effort: FleetEffort;
-  /** Confidence in the answer; null without an answer, and without several seeds that change its runs. */
-  readonly confidence: Confidence | null;
-  /** Every fleet that was run, cheapest first. */
-  readonly tried: readonly TriedFleet[];
-}
-
-/** Numbers of fleets by fate: `run`, `ruledOut` and `spared` add up to `fleets`. */
-interface FleetEffort {
-  readonly fleets: number;
+/** Numbers of candidates by fate: `run`, `ruledOut` and `spared` add up to `candidates`. */
+interface Effort {
+  readonly candidates: number;
   readonly run: number;
-  /** Fleets with which no scheduler could meet the targets, by upper bounds. */
+  /** Candidates with which no scheduler could meet the targets, by upper bounds. */
   readonly ruledOut: number;
-  /** Fleets at least as expensive as the answer; without one, fleets that cannot meet the targets either. */
   readonly spared: number;
   readonly runs: number;
-  /** Number of runs for all fleets. */
-  readonly runsOfAll: number;
 }
 
 /** Confidence in an answer, since each fleet that ran is one more chance to meet a target by luck. */
@@ -90,13 +72,21 @@ export interface Confidence {
   readonly sure: string | null;
 }
 
-export interface Tried {
+/** A candidate of a plan, or a scenario. */
+export interface Candidate {
   /** Value as given to `--over`, or the name of a fleet or scenario. */
   readonly value: string;
-  /** For people. */
+  /** For people: `62 GPUs`, `SLO 12.4 ms`, `2 × v100 + 5 × t4`. */
   readonly name: string;
   /** Changes to the experiment, in the form of `--set`. */
   readonly settings: readonly string[];
+  /** Number of GPUs of each planned kind. */
+  readonly gpus?: Readonly<Record<string, number>>;
+  /** Price of its GPUs per hour; absent if they have none. */
+  readonly costPerHour?: number;
+}
+
+export interface Tried extends Candidate {
   readonly meets: Verdict;
   /** Results in the order of the targets; empty if the value could not run. */
   readonly figures: readonly TargetFigure[];
@@ -105,8 +95,6 @@ export interface Tried {
    * did, or the value could not run.
    */
   readonly attainment: number | null;
-  /** Price of its GPUs per hour; absent as the next. */
-  readonly costPerHour?: number;
   /**
    * Price of a million requests answered in time, mean over the seeds; null if a seed had none. Absent if the GPUs have
    * no prices, or the value could not run.
@@ -120,14 +108,10 @@ export interface Tried {
   readonly lost?: string;
   /** Keys of its other runs, as it is and after losses that are not as bad. */
   readonly otherCells?: readonly string[];
-  /** Share of the offered requests that the rates of tenants refuse, with any GPUs; mean over the seeds; absent: none. */
-  readonly overRate?: number;
   /** Present if no seed changes the run: it is one sample, run with the first seed only. */
   readonly isOneSample?: true;
   /** Why the value could not run, which counts as a miss. */
   readonly refused?: string;
-  /** Why no cluster could meet the targets with these requests: tenants' rates admit too few of them. */
-  readonly unreachable?: string;
 }
 
 /** Figures of a tried value besides those of the targets. */
@@ -151,12 +135,6 @@ export interface Details {
   }[];
 }
 
-export interface TriedFleet extends Tried {
-  /** Number of GPUs of each planned kind. */
-  readonly gpus: Readonly<Record<string, number>>;
-  readonly costPerHour: number;
-}
-
 export interface WhatIfs {
   /** The first is the experiment itself. */
   readonly scenarios: readonly Tried[];
@@ -164,7 +142,7 @@ export interface WhatIfs {
   readonly headroom: Headroom | null;
   /** The GPUs and the policy, as a part of an experiment file. */
   readonly setup: string;
-  /** Assumptions of all runs, by subject. */
+  /** Settings and guesses that all runs share, by subject. */
   readonly assumed: readonly (readonly [string, string])[];
 }
 
@@ -178,27 +156,17 @@ export interface Headroom {
   readonly tried: readonly Tried[];
 }
 
-export function isFleetPlan(plan: Plan): plan is FleetPlan {
-  return 'minimize' in plan;
-}
-
 /** Main result of a plan: its answer, or the closest miss; undefined if nothing was tried. */
-export function shownOf<T extends Tried>({
+export function shownOf({
   tried,
   answer,
   closest,
-}: Pick<Plan, 'answer' | 'closest'> & { readonly tried: readonly T[] }): T | undefined {
+}: Pick<Plan, 'tried' | 'answer' | 'closest'>): Tried | undefined {
   return tried.find(({ value }) => value === (answer ?? closest));
 }
 
-/** True if each value ran only once, since no seed changes a run. */
-export function isOneSample(tried: readonly Pick<Tried, 'isOneSample' | 'refused'>[]): boolean {
-  const ran = tried.filter(({ refused }) => refused === undefined);
-  return ran.length > 0 && ran.every((one) => one.isOneSample);
-}
-
-/** Number of runs of a plan. */
-export function runCount({ tried }: Pick<Plan, 'tried'>): number {
+/** Number of runs behind some candidates. */
+export function runCount(tried: Plan['tried']): number {
   return tried.reduce((sum, { cells, otherCells = [] }) => sum + cells.length + otherCells.length, 0);
 }
 

@@ -13,21 +13,21 @@ import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
 import { CellStore } from '../sweep/cell-store.js';
-import { buildGrid, cellOverrides } from '../sweep/grid.js';
+import { cellOverrides } from '../sweep/grid.js';
 import { type CheckedCell, checkCell } from '../sweep/plan.js';
 import type { CellJob, CellRunner } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { type Found, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
-import { type Candidates, overridesOf, placeAmong } from './over.js';
-import { type Details, leastMargin, type Tried } from './plan-result.js';
-import { overRate, type Reach } from './reach.js';
+import { type Over, written } from './over.js';
+import { type Candidate, type Details, leastMargin, type Tried } from './plan-result.js';
 
 export interface ProberOptions {
   readonly source: SourceDocument;
   /** `--set` overrides, for every candidate. */
   readonly overrides: readonly string[];
-  readonly candidates: Candidates;
+  /** Ranges that settings of candidates come from, for errors. */
+  readonly overs: readonly Over[];
   readonly seeds: readonly number[];
   readonly targets: readonly Threshold[];
   /** Version of the program: results of another version are not reused. */
@@ -42,7 +42,6 @@ export interface ProberOptions {
 
 /** Means of running candidates. */
 export interface Means {
-  readonly reach: Reach;
   readonly runner: CellRunner;
   /** Storage of finished runs; null: not kept. */
   readonly store: CellStore | null;
@@ -52,106 +51,104 @@ export interface Means {
 export const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
 
 /** Experiments at the ends of the range that can hold the models, at least one. Throws errors of the experiment. */
-export async function endsOf(options: ProberOptions): Promise<readonly Experiment[]> {
-  const { candidates, seeds } = options;
-  const ends: Experiment[] = [];
-  for (const index of candidates.ends) {
+export async function endsOf(options: ProberOptions, ends: readonly Candidate[]): Promise<Experiment[]> {
+  const found: Experiment[] = [];
+  for (const end of ends) {
     try {
-      ends.push((await cellOf(options, index, seeds[0]!)).experiment);
+      found.push((await cellOf(options, end, options.seeds[0]!)).experiment);
     } catch (error) {
       // If no end can hold the models, there is nothing to plan.
-      const isLast = index === candidates.ends.at(-1);
-      if (failedOutcome(error).code !== REFUSED || (isLast && ends.length === 0)) throw error;
+      const isLast = end === ends.at(-1);
+      if (failedOutcome(error).code !== REFUSED || (isLast && found.length === 0)) throw error;
     }
   }
-  return ends;
+  return found;
 }
 
 /** Runs of a candidate with further overrides: one per seed, or only one if no seed changes it. */
 async function cellsOf(
   options: ProberOptions,
-  index: number,
+  candidate: Candidate,
   further: readonly string[],
 ): Promise<readonly CheckedCell[]> {
   const [first, ...others] = options.seeds as [number, ...number[]];
-  const one = await cellOf(options, index, first, further);
+  const one = await cellOf(options, candidate, first, further);
   if (options.survives && one.experiment.cluster.gpus === 1)
     throw new EscapementError(REFUSED, 'no GPU is left when its only one is lost');
   const rest = seedChanges(one.experiment) ? others : [];
-  return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, index, seed, further))))];
+  return [one, ...(await Promise.all(rest.map((seed) => cellOf(options, candidate, seed, further))))];
 }
 
 /** Throws errors of the experiment. */
 async function cellOf(
-  options: ProberOptions,
-  index: number,
+  { source, overrides, overs, version, targets }: ProberOptions,
+  { settings }: Candidate,
   seed: number,
   further: readonly string[] = [],
 ): Promise<CheckedCell> {
-  const { source, candidates, overrides, version, targets } = options;
-  const settings = candidates.settings(index);
-  const [cell] = buildGrid(
-    settings.map(({ key, value }) => ({ key, values: [value] })),
-    [seed],
+  const values = Object.fromEntries(
+    settings.map((setting) => {
+      const split = setting.indexOf('=');
+      return [setting.slice(0, split), setting.slice(split + 1)];
+    }),
   );
   // No timelines, since nothing draws them.
-  const own = [...cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides }), ...further];
+  const own = [
+    ...cellOverrides({ id: '', values, seed, repeats: true }, { cases: [], overrides }),
+    ...further,
+  ];
   const metrics = targets.map(({ metric }) => metric);
   return checkCell(source, own, { version, metrics }).catch((error: unknown) => {
-    throw atItsPlace(error, placeAmong(settings));
+    throw atItsPlace(error, (override, code) => placeAmong(overs, override, code));
   });
 }
 
-/** Error of a failed candidate. */
-function failure(
-  { candidates }: ProberOptions,
-  { code, message }: { code: string; message: string },
-  index: number,
-): Error {
-  if (code !== BUG) return new EscapementError(code as ErrorCode, message);
-  return new Error(`${overridesOf(candidates, index).join(' ')}: ${message}`);
+/** Place of a setting on the command line; of its whole range if its key is wrong. */
+export function placeAmong(overs: readonly Over[], override: string, code: ErrorCode) {
+  const over = overs.find(({ key }) => override.startsWith(`${key}=`));
+  return over && { flag: `--over ${code === 'E_CONFIG_KEY' ? written(over) : override}` };
 }
 
 /** Runs candidates with all seeds and judges them. */
 export class Prober {
-  private readonly probes = new Map<number, Promise<Tried>>();
+  private readonly probes = new Map<string, Promise<Tried>>();
 
   constructor(
     private readonly options: ProberOptions,
-    readonly means: Means,
+    private readonly means: Means,
   ) {}
 
   /** Runs and judges a candidate, once. Throws errors of the experiment. */
-  judge(index: number): Promise<Tried> {
-    const probe = this.probes.get(index) ?? this.assess(index);
-    this.probes.set(index, probe);
+  judge(candidate: Candidate): Promise<Tried> {
+    const key = JSON.stringify([candidate.value, candidate.settings]);
+    const probe = this.probes.get(key) ?? this.assess(candidate);
+    this.probes.set(key, probe);
     return probe;
   }
 
   /** Upper bounds for any scheduler, one per seed; empty if not known for all of them. */
-  async bounds(index: number): Promise<BoundFigures[]> {
-    const outcomes = await this.run(index, [], 'boundCell');
+  async bounds(candidate: Candidate): Promise<BoundFigures[]> {
+    const outcomes = await this.run(candidate, [], 'boundCell');
     const bounds = outcomes.flatMap((found) =>
       found.status === 'done' ? (found.result as BoundFigures) : [],
     );
     return bounds.length === outcomes.length ? bounds : [];
   }
 
-  /** Candidates that were judged, in ascending order of index. */
-  async tried(): Promise<(readonly [number, Tried])[]> {
-    const asked = [...this.probes].sort(([left], [right]) => left - right);
-    return Promise.all(asked.map(async ([index, probe]) => [index, await probe] as const));
+  /** Candidates that were judged, in the order in which they were first asked for. */
+  tried(): Promise<Tried[]> {
+    return Promise.all(this.probes.values());
   }
 
   /** Runs a job for each seed, and keeps results other than bounds. */
   private async run(
-    index: number,
+    candidate: Candidate,
     further: readonly string[],
     job: CellJob,
   ): Promise<readonly (Found & { readonly key?: string })[]> {
     const { options, means } = this;
     try {
-      const cells = await cellsOf(options, index, further);
+      const cells = await cellsOf(options, candidate, further);
       return await Promise.all(
         cells.map(async ({ task }) => {
           const found = await runUnit({ task, job }, job === 'runCell' ? means.store : null, means.runner);
@@ -165,47 +162,41 @@ export class Prober {
   }
 
   /** The worst of a candidate as it is and after each loss that it must survive. */
-  private async assess(index: number): Promise<Tried> {
+  private async assess(candidate: Candidate): Promise<Tried> {
     const { options } = this;
-    const whole = await this.assessWith(index, []);
+    const whole = await this.assessWith(candidate, []);
     if (options.survives !== true || whole.meets !== 'yes') return whole;
-    const { experiment } = await cellOf(options, index, options.seeds[0]!);
-    const { durationSeconds } = whole.details!;
-    const losses = lossesOf(experiment, durationSeconds);
+    const { experiment } = await cellOf(options, candidate, options.seeds[0]!);
+    const losses = lossesOf(experiment, whole.details!.durationSeconds);
     const lost = losses.map(async ({ name, overrides }) => ({
-      ...(await this.assessWith(index, overrides)),
+      ...(await this.assessWith(candidate, overrides)),
       lost: name,
     }));
     return worstOf([whole, ...(await Promise.all(lost))], options.targets);
   }
 
-  private async assessWith(index: number, further: readonly string[]): Promise<Tried> {
-    const { candidates, targets, isTolerant = false } = this.options;
-    const named = {
-      value: candidates.text(index),
-      name: candidates.name(index),
-      settings: overridesOf(candidates, index),
-    };
-    const outcomes = await this.run(index, further, 'runCell');
+  private async assessWith(candidate: Candidate, further: readonly string[]): Promise<Tried> {
+    const { targets, isTolerant = false } = this.options;
+    const outcomes = await this.run(candidate, further, 'runCell');
     const cells = outcomes.flatMap(({ key }) => key ?? []);
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(outcome.result as CellResult);
       else if (outcome.code !== REFUSED && !(isTolerant && outcome.code !== BUG))
-        throw failure(this.options, outcome, index);
-      else return { ...named, meets: 'no', figures: [], attainment: null, cells, refused: outcome.message };
+        throw outcome.code === BUG
+          ? new Error(`${candidate.settings.join(' ')}: ${outcome.message}`)
+          : new EscapementError(outcome.code as ErrorCode, outcome.message);
+      else
+        return { ...candidate, meets: 'no', figures: [], attainment: null, cells, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));
-    const unreachable = this.means.reach.beyondRates(results);
-    const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
     const cost = costOf(results.map(({ summary }) => summary));
     return {
-      ...{ ...named, meets: worstVerdict(figures), figures, attainment },
       ...(cost === null ? {} : { costPerHour: cost.perHour, costPerMillion: cost.perMillionInTime }),
+      ...{ ...candidate, meets: worstVerdict(figures), figures },
+      attainment: meanOfKnown(results.map(({ summary }) => summary.attainment)),
       ...{ details: detailsOf(results), cells },
       ...(isOneSample(results) ? { isOneSample: true } : {}),
-      ...overRate(results),
-      ...(unreachable === null ? {} : { unreachable }),
     };
   }
 }

@@ -1,4 +1,5 @@
-import type { Preference } from './preference.js';
+/** The better end of a range, if both meet the target. */
+export type Preference = 'low' | 'high';
 
 /** `contradictions`: verdicts that do not fit one boundary, ascending. */
 export type SearchResult =

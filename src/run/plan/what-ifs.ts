@@ -1,17 +1,31 @@
+import { stringify } from 'yaml';
 import { atItsPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
+import { readExperimentSource } from '../../config/load.js';
 import { openWorkloads } from '../../config/open-workloads.js';
+import { partNames } from '../../config/part-names.js';
 import { targetNames } from '../../config/pipelines.js';
 import { type Case, placeInCase } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
+import { refuseUnknownParts } from '../../record/threshold.js';
 import { significant } from '../../text/numbers.js';
-import { assumptionsOf, setupOf } from './assumptions.js';
-import type { Candidates } from './over.js';
-import type { Headroom, Tried, WhatIfs } from './plan-result.js';
-import { lossesOf, type Means, Prober, type ProberOptions, REFUSED, type WhatIf } from './prober.js';
+import { seedChanges } from '../random-streams.js';
+import { parseSeeds } from '../sweep/vary.js';
+import { parseTarget } from './judge.js';
+import type { Headroom, PlanInputs, Tried, WhatIfs } from './plan-result.js';
+import {
+  lossesOf,
+  type Means,
+  openPlanStore,
+  Prober,
+  type ProberOptions,
+  REFUSED,
+  type WhatIf,
+} from './prober.js';
+import type { RunsRequest } from './space.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
 /** Names that scenarios of a file must not have. */
@@ -25,15 +39,14 @@ const SLOWER = 0.2;
  * Runs an experiment under the scenarios of its file and some that concern every plan, and finds how much more traffic
  * it can take. All runs have the same seeds.
  */
-export async function runWhatIfs(options: Omit<ProberOptions, 'candidates'>, means: Means): Promise<WhatIfs> {
+export async function runWhatIfs(options: ProberOptions, means: Means): Promise<WhatIfs> {
   const { source, overrides, seeds, targets } = options;
   const experiment = await buildExperiment(source, {
     overrides: [...overrides, `seed=${seeds[0]}`],
     host: ON_DISK,
   });
-  const all = new ScenarioList();
-  const prober = new Prober({ ...options, candidates: all, isTolerant: true }, means);
-  const judge = (one: WhatIf) => prober.judge(all.indexOf(one));
+  const prober = new Prober({ ...options, isTolerant: true }, means);
+  const judge = ({ name, overrides: settings }: WhatIf) => prober.judge({ value: name, name, settings });
   const baseline = await judge(BASELINE);
   const { durationSeconds = 0 } = baseline.details ?? {};
   const others = [
@@ -46,7 +59,60 @@ export async function runWhatIfs(options: Omit<ProberOptions, 'candidates'>, mea
   const scenarios = [baseline, ...(await Promise.all(others.map(judge)))];
   const withFactor = (factor: number) => judge(factor === 1 ? BASELINE : trafficTimes(factor, experiment));
   const headroom = targets.length === 0 ? null : await findHeadroom(withFactor);
-  return { scenarios, headroom, setup: setupOf(experiment), assumed: assumptionsOf(experiment) };
+  return { scenarios, headroom, setup: setupOf(experiment), assumed: assumedOf(experiment) };
+}
+
+/** The GPUs and the policy of an experiment, as a part of its file. */
+function setupOf({ policy: { kind }, writtenValue }: Experiment): string {
+  const gpus = writtenValue('cluster.gpus') as number | readonly { readonly count?: number }[];
+  const rented = typeof gpus === 'number' ? [] : gpus.filter(({ count }) => count !== 0);
+  const kinds = rented.map((one) => `\n    - ${inLine(one)}`).join('');
+  return `cluster:\n  gpus:${kinds === '' ? ` ${gpus}` : kinds}\npolicy: ${inLine(writtenValue('policy') ?? { kind })}`;
+}
+
+/** Settings that may not hold for a real cluster, as written or by default, and guesses behind them. */
+export function assumedOf({ writtenValue, warnings, assumed }: Experiment): [string, string][] {
+  return [
+    ...ASSUMED.flatMap((key): [string, string][] => {
+      const value = writtenValue(key);
+      return value === undefined ? [] : [[key, inLine(value)]];
+    }),
+    ...warnings.map((text): [string, string] => ['profiles', text]),
+    ...assumed.map((text): [string, string] => ['guess', text]),
+  ];
+}
+
+const ASSUMED = [
+  ...['workload', 'traffic', 'slo', 'warmup', 'pipelines'],
+  ...['cluster.memory', 'cluster.network', 'cluster.noise'],
+];
+
+function inLine(value: unknown): string {
+  return stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+}
+
+/** An experiment in its scenarios, as `scenarios --json` prints it. Does not depend on the number of threads. */
+export interface ScenarioResults extends WhatIfs, PlanInputs {
+  readonly version: 1;
+}
+
+/** Runs an experiment in its scenarios. Throws errors of the experiment and the flags. */
+export async function runScenarios(request: RunsRequest): Promise<ScenarioResults> {
+  const { overrides, version, runner, onRun } = request;
+  const targets = request.targets.map(parseTarget);
+  const seeds = parseSeeds(request.seeds);
+  const source = await readExperimentSource(request.file);
+  const experiment = await buildExperiment(source, { overrides, host: ON_DISK });
+  refuseUnknownParts(targets, [partNames(experiment)], 'target');
+  await checkScenarios(source, experiment.scenarios, overrides);
+  const store = openPlanStore(request.outDir, !request.fresh);
+  request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), experiment.scenarios.length);
+  const options = { source, overrides, overs: [], seeds, targets, version, onRun };
+  const { name, policy } = experiment;
+  return {
+    ...{ version: 1, escapement: version, name, policy: policy.kind, experiment: source.text },
+    ...{ overrides, targets, seeds, ...(await runWhatIfs(options, { runner, store })) },
+  };
 }
 
 /** Throws errors of an experiment in the scenarios of its file. */
@@ -66,36 +132,6 @@ export async function checkScenarios(
       if (!(error instanceof EscapementError)) throw error;
       if (error.code !== REFUSED) throw atItsPlace(error, (override) => placeInCase(one, override, source));
     }
-  }
-}
-
-class ScenarioList implements Candidates {
-  readonly ends = [0];
-  private readonly list: WhatIf[] = [];
-
-  indexOf(one: WhatIf): number {
-    const text = JSON.stringify([one.name, one.overrides]);
-    const known = this.list.findIndex(({ name, overrides }) => JSON.stringify([name, overrides]) === text);
-    return known < 0 ? this.list.push(one) - 1 : known;
-  }
-
-  get size(): number {
-    return this.list.length;
-  }
-
-  text(index: number): string {
-    return this.list[index]!.name;
-  }
-
-  name(index: number): string {
-    return this.text(index);
-  }
-
-  settings(index: number) {
-    return this.list[index]!.overrides.map((text) => {
-      const [key] = text.split('=', 1) as [string];
-      return { key, value: text.slice(key.length + 1) };
-    });
   }
 }
 

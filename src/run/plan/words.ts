@@ -3,20 +3,8 @@ import type { Threshold } from '../../record/threshold.js';
 import { priceText } from '../../report/cost-text.js';
 import { intervalText } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
-import { listed, plural } from '../../text/words.js';
 import { atLeast, type TargetFigure } from './judge.js';
-import type { FleetPlan, Headroom, Plan, TriedFleet } from './plan-result.js';
-
-/** Source of the intervals, `95 % interval over 3 seeds`; null if there are none. */
-export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): string | null {
-  const over = new Set(tried.flatMap(({ figures }) => figures.map(({ estimate }) => estimate?.over)));
-  const sources = [
-    ...(over.has('seeds') ? [`over ${seeds.length} seeds`] : []),
-    ...(over.has('slices') ? ['over the time slices of the run'] : []),
-    ...(over.has('requests') ? ['by the number of requests where none missed'] : []),
-  ];
-  return sources.length === 0 ? null : `95 % interval ${sources.join(', or ')}`;
-}
+import type { Tried } from './plan-result.js';
 
 /**
  * `99.93 % ± 0.02`, or `98.61 % (93.22 to 100.00)` if the interval ends at a limit of the figure; for a latency
@@ -50,32 +38,8 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
   return over === null || low === high ? distance : `its 95 % interval ends ${distance}`;
 }
 
-/** Confidence in the answer, since each fleet that ran is one more chance to meet a target by luck. */
-export function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan): string[] {
-  if (confidence === null) return [];
-  const { compared, isSure, sure } = confidence;
-  if (isSure === null)
-    return [`not known how sure: with each of the ${seeds.length} seeds a figure is the same`];
-  const after = `after ${plural(compared, 'fleet')} that ran up to its price`;
-  if (isSure) return [`sure: 95 % confidence in ${answer} ${after}`];
-  const next = tried.find(({ value }) => value === sure);
-  const other = next === undefined ? 'nor in any other: add seeds' : `but in ${pricedName(next)}`;
-  return [`not sure: ${seeds.length} seeds give no 95 % confidence in ${answer} ${after}, ${other}`];
-}
-
-export function pricedName({ name, costPerHour }: TriedFleet): string {
-  return `${name}, ${priceText(costPerHour)} per hour`;
-}
-
-/** `attainment>=99% holds up to 1.24 times the traffic, and no longer at 1.26 times`; `asked`: null for `the target`. */
-export function headroomText(asked: readonly Threshold[] | null, { holds, misses, tried }: Headroom): string {
-  const wanted = asked === null ? 'the target' : listed(asked.map(({ text }) => text));
-  const verb = asked !== null && asked.length > 1 ? 'hold' : 'holds';
-  if (holds === null)
-    return `${wanted} ${verb} at none of the factors tried, down to ${misses} times the traffic`;
-  const end =
-    misses === null ? `, the most of ${tried.length} factors tried` : `, and no longer at ${misses} times`;
-  return `${wanted} ${verb} up to ${holds} times the traffic${end}`;
+export function pricedName({ name, costPerHour }: Tried): string {
+  return costPerHour === undefined ? name : `${name}, ${priceText(costPerHour)} per hour`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Tried } from '../../../src/run/plan/plan-result.js';
-import type { ScenarioResults } from '../../../src/run/plan/scenarios.js';
+import type { ScenarioResults } from '../../../src/run/plan/what-ifs.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, words, writeIn } from '../run-cli.js';
 
 const ONE_THREAD = ['--threads', '1', '--quiet'];

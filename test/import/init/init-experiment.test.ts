@@ -6,7 +6,7 @@ import { loadExperiment } from '../../../src/config/load.js';
 import { type InitOptions, initExperiment } from '../../../src/import/init/init-experiment.js';
 import { importProfiles } from '../../../src/import/profiles/import-profiles.js';
 import { importTrace } from '../../../src/import/trace/import-trace.js';
-import { assumptionsOf } from '../../../src/run/plan/assumptions.js';
+import { assumedOf } from '../../../src/run/plan/what-ifs.js';
 import { simulate } from '../../../src/run/simulated.js';
 import { failure, scratch } from '../../workload/support.js';
 
@@ -94,7 +94,7 @@ it('hands the guesses of imports to the page of a plan', async () => {
   await importProfiles(DISK_FILES, [measured], join(folder, 'made'), options);
   const arrivals = join(folder, 'made', 'log.csv.gz');
   await importTrace(DISK_FILES, [log], arrivals, { maxBad: 0.5, seed: 3 });
-  const guesses = assumptionsOf(await loaded((await init([join(folder, 'made')])).text)).flatMap(
+  const guesses = assumedOf(await loaded((await init([join(folder, 'made')])).text)).flatMap(
     ([about, text]) => (about === 'guess' ? text : []),
   );
   expect(guesses).toEqual([

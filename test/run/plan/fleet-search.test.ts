@@ -1,39 +1,46 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FleetPort, searchFleets } from '../../../src/run/plan/fleet-search.js';
-import { FleetSpace, plannedKinds } from '../../../src/run/plan/fleet-space.js';
+import {
+  cheapest,
+  type Fleet,
+  type FleetPort,
+  fleetsOf,
+  isWithin,
+  plannedKinds,
+} from '../../../src/run/plan/fleet-space.js';
 import { parseOver } from '../../../src/run/plan/over.js';
 
-function spaceOf(prices: readonly number[], most: readonly number[]): FleetSpace {
+function spaceOf(prices: readonly number[], most: readonly number[]): Fleet[] {
   const kinds = plannedKinds(most.map((count, kind) => parseOver(`cluster.gpus.k${kind}=0:${count}`)));
-  const named = new Map(prices.map((price, kind) => [`k${kind}`, price]));
-  return new FleetSpace(kinds, { prices: named, fixed: [], leastGpus: 1 });
+  return fleetsOf(
+    kinds,
+    prices.map((pricePerHour, kind) => ({ name: `k${kind}`, gpus: 0, pricePerHour })),
+    1,
+  );
 }
 
 /** A port that notes which fleets it runs. */
-function portOf(meets: (index: number) => boolean, ruledOut: ((index: number) => boolean) | null = null) {
-  const run = new Set<number>();
+function portOf(meets: (fleet: Fleet) => boolean, ruledOut: ((fleet: Fleet) => boolean) | null = null) {
+  const run = new Set<Fleet>();
   const port: FleetPort = {
-    ruledOut: ruledOut === null ? null : async (index) => ruledOut(index),
-    judge: async (index) => {
-      run.add(index);
-      return meets(index) ? 'yes' : 'no';
+    ruledOut: ruledOut === null ? null : async (fleet) => ruledOut(fleet),
+    judge: async (fleet) => {
+      run.add(fleet);
+      return meets(fleet) ? 'yes' : 'no';
     },
   };
   return { run, port };
 }
 
 /** Of all fleets that meet, the cheapest, and of equal cost the one with the fewest GPUs. */
-function exhaustive(space: FleetSpace, meets: (index: number) => boolean): number | null {
-  let best: number | null = null;
-  for (let index = 0; index < space.size; index++) {
-    if (!meets(index)) continue;
+function exhaustive(fleets: readonly Fleet[], meets: (fleet: Fleet) => boolean): Fleet | null {
+  let best: Fleet | null = null;
+  for (const fleet of fleets.filter(meets)) {
     const isBetter =
       best === null ||
-      space.fleets[index]!.costPerHour < space.fleets[best]!.costPerHour - 1e-9 ||
-      (Math.abs(space.fleets[index]!.costPerHour - space.fleets[best]!.costPerHour) <= 1e-9 &&
-        space.fleets[index]!.gpus < space.fleets[best]!.gpus);
-    if (isBetter) best = index;
+      fleet.costPerHour < best.costPerHour - 1e-9 ||
+      (Math.abs(fleet.costPerHour - best.costPerHour) <= 1e-9 && fleet.total < best.total);
+    if (isBetter) best = fleet;
   }
   return best;
 }
@@ -50,27 +57,25 @@ describe('a search for the cheapest fleet', () => {
   it('finds what a run of every fleet finds, whichever of them miss', async () => {
     await fc.assert(
       fc.asyncProperty(worlds, async ({ prices, most, verdicts, beyond }) => {
-        const space = spaceOf(
+        const fleets = spaceOf(
           prices.map((price) => price / 8),
           most.slice(0, prices.length),
         );
-        const fleets = Array.from({ length: space.size }, (_, index) => index);
-        const drawn = (stream: typeof verdicts) => fleets.map(() => stream.next().value as boolean);
+        const drawn = (stream: typeof verdicts) =>
+          new Set(fleets.filter(() => stream.next().value as boolean));
         const [meets, bounded] = [drawn(verdicts), drawn(beyond)];
-        const couldMeet = (index: number) => fleets.some((one) => meets[one] && space.isWithin(one, index));
+        const couldMeet = (fleet: Fleet) => [...meets].some((one) => isWithin(one, fleet));
         const { port, run } = portOf(
-          (index) => meets[index]!,
-          (index) => bounded[index]! && !couldMeet(index),
+          (fleet) => meets.has(fleet),
+          (fleet) => bounded.has(fleet) && !couldMeet(fleet),
         );
-        const { answer } = await searchFleets(space, port);
-        const best = exhaustive(space, (index) => meets[index]!);
+        const { answer } = await cheapest(fleets, port);
+        const best = exhaustive(fleets, (fleet) => meets.has(fleet));
         if (best === null) expect(answer).toBeNull();
         else {
-          expect(space.fleets[answer!]!.costPerHour).toBeCloseTo(space.fleets[best]!.costPerHour, 9);
-          expect(space.fleets[answer!]!.gpus).toBe(space.fleets[best]!.gpus);
-          const dearer = [...run].filter(
-            (one) => space.fleets[one]!.costPerHour > space.fleets[best]!.costPerHour,
-          );
+          expect(answer!.costPerHour).toBeCloseTo(best.costPerHour, 9);
+          expect(answer!.total).toBe(best.total);
+          const dearer = [...run].filter((one) => one.costPerHour > best.costPerHour);
           expect(dearer.length).toBeLessThan(8);
         }
       }),
@@ -79,33 +84,21 @@ describe('a search for the cheapest fleet', () => {
   });
 
   it('runs none of the fleets that bounds rule out, and asks for few bounds', async () => {
-    const space = spaceOf([2.48, 0.35], [16, 32]);
-    const work = (index: number) => space.fleets[index]!.counts[0]! + space.fleets[index]!.counts[1]! * 0.3;
+    const fleets = spaceOf([2.48, 0.35], [16, 32]);
+    const work = ({ counts }: Fleet) => counts[0]! + counts[1]! * 0.3;
     let asked = 0;
     const { port, run } = portOf(
-      (index) => work(index) >= 9.5,
-      (index) => {
+      (fleet) => work(fleet) >= 9.5,
+      (fleet) => {
         asked++;
-        return work(index) < 9;
+        return work(fleet) < 9;
       },
     );
-    const { answer, ruledOut } = await searchFleets(space, port);
-    expect(space.text(answer!)).toBe('32 × k1');
-    expect([...run].every((index) => work(index) >= 9)).toBe(true);
-    const all = Array.from({ length: space.size }, (_, index) => index);
-    expect(ruledOut).toBe(all.filter((index) => work(index) < 9).length);
-    expect(asked).toBeLessThan(0.15 * space.size);
-  });
-
-  it('ends with the first fleets if no fleet can meet the targets', async () => {
-    const space = spaceOf([1, 2], [9, 9]);
-    let run = 0;
-    const judge = async () => {
-      run++;
-      return 'never' as const;
-    };
-    expect(await searchFleets(space, { ruledOut: null, judge })).toEqual({ answer: null, ruledOut: 0 });
-    expect(run).toBe(8);
+    const { answer, ruledOut } = await cheapest(fleets, port);
+    expect(answer!.value).toBe('32 × k1');
+    expect([...run].every((fleet) => work(fleet) >= 9)).toBe(true);
+    expect(ruledOut).toBe(fleets.filter((fleet) => work(fleet) < 9).length);
+    expect(asked).toBeLessThan(0.15 * fleets.length);
   });
 });
 
@@ -121,10 +114,6 @@ describe('ranges of fleets', () => {
 
 it('takes a range of one for a kind that every fleet has', () => {
   const kinds = plannedKinds(['cluster.gpus.a=2:2', 'cluster.gpus.b=0:1'].map(parseOver));
-  const prices = new Map([
-    ['a', 1],
-    ['b', 1],
-  ]);
-  const space = new FleetSpace(kinds, { prices, fixed: [], leastGpus: 2 });
-  expect([0, 1].map((index) => space.text(index))).toEqual(['2 × a', '2 × a + 1 × b']);
+  const priced = ['a', 'b'].map((name) => ({ name, gpus: 1, pricePerHour: 1 }));
+  expect(fleetsOf(kinds, priced, 2).map(({ value }) => value)).toEqual(['2 × a', '2 × a + 1 × b']);
 });

@@ -18,7 +18,7 @@ describe('the values of a range', () => {
     expect(values('cluster.network.delay=0:1000us:500us')).toEqual(['0us', '500us', '1000us']);
   });
 
-  it.each(['slo=10ms:500ms', 'workload.rate=100/s:5000/s', 'slo=900us:2s', 'workload.0.scale=0.5:20'])(
+  it.each(['slo=10ms:500ms', 'workload.rate=100/s:5000/s', 'workload.0.scale=0.5:20'])(
     '%s goes in steps of about 1 %% from one end to the other',
     (text) => {
       const [from, to] = text.split('=')[1]!.split(':') as [string, string];
@@ -40,8 +40,8 @@ describe('the values of a range', () => {
     ['seed=1:3', /--seeds/],
     ['cluster.network.delay=0:1ms:500us', /mixes units: write start, end and step in the same unit/],
     ['slo=20ms:10ms', /--over slo=20ms:10ms: the range must ascend: write slo=10ms:20ms/],
-    ['slo=2s:10ms', /must ascend/],
-    ['slo=1s:1000ms', /a range needs two different ends/],
+    ['slo=900us:2s', /mixes units: write both ends in us/],
+    ['slo=10ms:10ms', /a range needs two different ends/],
     ['workload.load=50%:50%', /a range needs two different ends/],
     ['slo=20ms:10ms:1ms', /--over slo: .*not a range/],
     ['slo=10ms:20', /mixes units: write both ends in ms/],

@@ -2,11 +2,9 @@ import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
 import { planCharts, planPage } from '../../../src/run/plan/charts.js';
+import { answerLines } from '../../../src/run/plan/document.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
-import { parseOver } from '../../../src/run/plan/over.js';
-import type { FleetPlan, KeyPlan, Tried } from '../../../src/run/plan/plan-result.js';
-import { costTexts } from '../../../src/run/plan/table.js';
-import { answerLines, headlineOf } from '../../../src/run/plan/text.js';
+import type { Plan, Tried } from '../../../src/run/plan/plan-result.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
@@ -39,29 +37,21 @@ describe('a plan', () => {
     expect(page).toContain('--target &#39;attainment&#62;=0.95&#39;');
     expect(page).toContain('--set slo=50ms');
     expect(page).toContain('--seeds 1,2');
-    expect(page).toContain('1 to 9, steps of 1');
-    expect(page).toContain('18: 9 values with 2 seeds each');
+    expect(page).toContain('9 of 9 values ran, 18 runs');
   });
 });
 
-it('has one precision in a column of costs', () => {
-  expect(costTexts([0.526, 2.48, null])).toEqual(['0.526', '2.480', '–']);
-  expect(costTexts([4.23, 15.52])).toEqual(['4.23', '15.52']);
-});
-
-it('says how many values were tried if none of them meets', () => {
-  const none = {
-    over: parseOver('cluster.gpus=1:64'),
-    outcome: 'none',
-    answer: null,
-    superlative: '',
-    survives: false,
-  } as const;
-  const targets = [parseTarget('attainment>=95%')];
-  expect(headlineOf({ ...none, targets }, null)).toBe('No value from 1 to 64 meets attainment>=95%');
-  expect(headlineOf({ ...none, targets }, 9)).toBe(
-    'None of the 9 values tried from 1 to 64 meets attainment>=95%',
-  );
+it.each([
+  ['attainment>=99%', [0.5, 0.999], undefined],
+  ['p99<=100ms', [1, 500], 'the axis is logarithmic'],
+])('the chart of %s says so if its axis is not linear', (text, reached, note) => {
+  const target = parseTarget(text);
+  const tried = reached.map((each, i) => {
+    const estimate = { mean: each, low: each, high: each, n: 2, sd: 0, over: null };
+    return { ...named(i + 1), figures: [{ ...judge(target, [cellResult(50)]), estimate }] };
+  });
+  const [chart] = planCharts({ ...planOf(3), targets: [target], tried } as unknown as Plan);
+  expect(/the axis is logarithmic/.exec(JSON.stringify(chart!.spec))?.[0]).toBe(note);
 });
 
 function named(gpus: number) {
@@ -69,7 +59,7 @@ function named(gpus: number) {
 }
 
 /** As many values, of which all from the second of three thirds on are said to meet. */
-function planOf(size: number): KeyPlan {
+function planOf(size: number): Plan {
   const answer = Math.ceil((2 * size) / 3);
   const tried = Array.from({ length: size }, (_, i): Tried => {
     const share = i + 1 === size ? 97 : 50 + (50 * (i + 1)) / size;
@@ -83,25 +73,17 @@ function planOf(size: number): KeyPlan {
     };
   });
   return {
-    ...{
-      version: 3,
-      escapement: '1.2.3',
-      policy: 'clockwork',
-      name: 'fixture',
-      headline: `Fewest GPUs: ${answer}`,
-      experiment: 'seed: 1\n',
-      overrides: ['slo=50ms'],
-      targets: TARGETS,
-      survives: false,
-    },
-    over: { key: 'cluster.gpus', from: '1', to: String(size), step: null },
-    ...{ resolution: 'steps of 1', seeds: [1, 2], outcome: 'boundary', superlative: 'fewest' },
+    ...{ version: 4, escapement: '1.2.3', policy: 'clockwork', name: 'fixture', experiment: 'seed: 1\n' },
+    ...{ headline: `Fewest GPUs: ${answer}`, overrides: ['slo=50ms'], targets: TARGETS, survives: false },
+    over: [{ key: 'cluster.gpus', from: '1', to: String(size), step: null }],
+    ...{ minimize: null, resolution: 'steps of 1', seeds: [1, 2], outcome: 'boundary', confidence: null },
     ...{ answer: String(answer), before: String(answer - 1), closest: null, notes: [], tried },
+    effort: { candidates: size, run: size, ruledOut: 0, spared: 0, runs: 2 * size },
   };
 }
 
 describe('how sure the answer of a search for fleets is', () => {
-  const lines = (confidence: FleetPlan['confidence']) => {
+  const lines = (confidence: Plan['confidence']) => {
     const [target] = TARGETS;
     const figure = judge(target!, [cellResult(98), cellResult(99)]);
     const fleets = ['3 × a', '4 × a'].map((value, i) => ({
@@ -115,15 +97,11 @@ describe('how sure the answer of a search for fleets is', () => {
       },
       ...{ gpus: { a: 3 + i }, costPerHour: 3 + i, settings: [`cluster.gpus.a=${3 + i}`] },
     }));
-    const effort = { fleets: 44, run: 24, ruledOut: 7, spared: 13, runs: 72, runsOfAll: 132 };
-    const { resolution: _, superlative: __, before: ___, ...facts } = planOf(3);
-    return answerLines({
-      ...{ ...facts, version: 2, minimize: 'cost', over: [], outcome: 'found', answer: '3 × a' },
-      ...{ targets: [target!], tried: fleets, effort, confidence },
-    } as FleetPlan).slice(2);
+    const effort = { candidates: 44, run: 24, ruledOut: 7, spared: 13, runs: 72 };
+    const plan = { ...planOf(3), minimize: 'cost', answer: '3 × a', targets: [target!], tried: fleets };
+    return answerLines({ ...plan, effort, confidence } as Plan).slice(2);
   };
-  const effort =
-    '24 of 44 fleets ran (72 of 132 runs); upper bounds rule out 7; 13 cost no less than the answer';
+  const effort = '24 of 44 fleets ran, 72 runs; upper bounds rule out 7';
 
   it('is one line, with the cheapest fleet that is sure', () => {
     expect(lines({ compared: 19, isSure: true, sure: '3 × a' })).toEqual([

@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseExperimentSource } from '../../../src/config/build.js';
-import { parseExperiment } from '../../../src/config/load.js';
 import { parseTarget } from '../../../src/run/plan/judge.js';
-import { latticeOf, parseOver, valuesOf } from '../../../src/run/plan/over.js';
+import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 import { Prober } from '../../../src/run/plan/prober.js';
-import { Reach } from '../../../src/run/plan/reach.js';
 import { search } from '../../../src/run/plan/search.js';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
@@ -89,19 +87,23 @@ async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Be
     width: 2,
     close: async () => {},
   };
-  const candidates = valuesOf(OVER, latticeOf(OVER, true));
+  const lattice = latticeOf(OVER, true);
+  const candidate = (index: number) => {
+    const value = lattice.text(index);
+    return { value, name: `${value} GPUs`, settings: [`cluster.gpus=${value}`] };
+  };
   const options = {
-    ...{ source: parseExperimentSource(SMALL_EXPERIMENT, 'small.yaml'), overrides: [], candidates },
+    ...{ source: parseExperimentSource(SMALL_EXPERIMENT, 'small.yaml'), overrides: [], overs: [OVER] },
     ...{ seeds: SEEDS, targets: targets.map(parseTarget), version: '1', onRun: () => {} },
   };
-  const reach = new Reach(targets.map(parseTarget), await parseExperiment(SMALL_EXPERIMENT, 'small.yaml'));
-  const prober = new Prober(options, { reach, runner, store: store ?? null });
+  const prober = new Prober(options, { runner, store: store ?? null });
   const result = await search(
-    candidates.size,
+    lattice.size,
     'low',
-    async (index) => (await prober.judge(index)).meets === 'yes',
+    async (index) => (await prober.judge(candidate(index))).meets === 'yes',
   );
-  return { result, tried: (await prober.tried()).map(([, one]) => one), ran };
+  const tried = (await prober.tried()).sort((a, b) => Number(a.value) - Number(b.value));
+  return { result, tried, ran };
 }
 
 function numberOf(overrides: readonly string[], key: string): number {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Preference } from '../../../src/run/plan/preference.js';
-import { type SearchResult, search } from '../../../src/run/plan/search.js';
+import { type Preference, type SearchResult, search } from '../../../src/run/plan/search.js';
 
 describe('search', () => {
   it('finds every boundary of every range, from either side, with few values', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { goalOf } from '../../../src/run/plan/preference.js';
+import { goalOf } from '../../../src/run/plan/key-space.js';
 
 it.each([
   ['cluster.gpus', 'low', 'fewest'],
