@@ -75,7 +75,7 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
 
   completed(action: Action, nowNs: number): void {
     const { gpu, kind, model, batchSize: batch, status, id, sentNs, earliestNs, latestNs } = action;
-    // Nobody knows when an action of a lost worker ran.
+    // When an action of a lost worker ran is unknown.
     const { beginNs, endNs } = status === STATUS_WORKER_LOST ? { beginNs: nowNs, endNs: nowNs } : action;
     if ((kind !== INFER && kind !== LOAD) || endNs < this.fromNs || beginNs >= this.toNs) return;
     if (!this.named.has(gpu)) this.file.nameGpu(gpu);
