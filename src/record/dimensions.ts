@@ -32,7 +32,7 @@ interface Divided {
 }
 
 /** Requests as far as they depend on their senders, as in `RequestTable`; without `step`, none is of a pipeline. */
-export type SentRequests = Readonly<
+type SentRequests = Readonly<
   Record<'user' | 'model' | 'requestClass' | 'tenant' | 'length', ArrayLike<number>> & {
     step?: ArrayLike<number>;
   }

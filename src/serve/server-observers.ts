@@ -110,20 +110,8 @@ function metricsObserver(
     tenants: (tenants?.list ?? []).map(({ name }) => name),
     models,
   });
-  for (const { name } of fleet.links) metrics.setWorkerUp(name, false);
-  return {
-    run: metrics,
-    events: {
-      wokeLate: (lateNs) => metrics.wokeLate(lateNs),
-      stepped: (_nowNs, tookNs) => metrics.stepped(tookNs),
-      ran: (action, result) => metrics.ran(action, result),
-      modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
-      stepCame: (step, name) => metrics.stepCame(step, name),
-      standsBy: (isIt) => metrics.setStandby(isIt),
-      worker: (worker, up) => metrics.setWorkerUp(worker, up),
-      workerLeft: (worker) => metrics.forgetWorker(worker),
-    },
-  };
+  for (const { name } of fleet.links) metrics.worker(name, false);
+  return { run: metrics, events: metrics };
 }
 
 /** Live page of a server. */

@@ -249,6 +249,8 @@ export class Server {
         policy: settings.policy.kind,
         host: hostname(),
         ready: this.isReady,
+        serves: (name) =>
+          this.models.state.entries.some((entry) => entry.name === name && entry.state === 'ready'),
         versionOf: (model) => controller.modelAt(model)?.version ?? '',
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
         kindOf: (gpu) => assembly.cluster.kinds[controller.core.cluster.kindOf[gpu]],

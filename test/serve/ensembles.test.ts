@@ -2,6 +2,7 @@ import { Tensor } from 'onnxruntime-node';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSession } from '../../src/live/ort/open-session.js';
 import { RepositorySource } from '../../src/serve/repository-source.js';
+import { fetchStatus } from '../../src/tools/top/fetch-status.js';
 import { tempDir } from '../cli/run-cli.js';
 import { CPU, scalingModel, writeIn } from '../live/models/fixtures.js';
 import { encodeGraph, node } from '../live/models/small-graph.js';
@@ -114,6 +115,8 @@ it('serves an ensemble of a repository as its models one after the other', async
   // It leaves with its models, and comes with them once its file is right.
   expect((await http.post('/v2/repository/models/square/unload')).status).toBe(200);
   expect((await infer(running, 'both', data)).status).toBe(503);
+  const { by } = await fetchStatus(`http://127.0.0.1:${running.server.metrics?.port}`);
+  expect([by.pipeline, by.step]).toEqual([undefined, undefined]);
   writeIn(dir, 'both/config.pbtxt', `${HEAD_AND_TENSORS} ${scheduled(LESS, SQUARE)}`);
   expect((await http.post('/v2/repository/models/both/load')).status).toBe(200);
   expect((await infer(running, 'both', data)).json.outputs).toEqual(expected);

@@ -18,10 +18,10 @@ describe('asking a controller for its status', () => {
   it.each([
     [404, 'only /metrics are here', /answers 404 to GET \/status: pass the metrics port/],
     [200, '<html>hello</html>', /is not a controller: it answers "<html>hello<\/html>"/],
-    [200, '{"version":4,"gpus":[]}', /is not a controller/],
+    [200, '{"version":5,"gpus":[]}', /is not a controller/],
     [200, '[]', /is not a controller/],
     [200, 'null', /is not a controller/],
-    [200, JSON.stringify({ ...clusterStatus(1, 1), version: 5 }), /of another version \(status 5\)/],
+    [200, JSON.stringify({ ...clusterStatus(1, 1), version: 6 }), /of another version \(status 6\)/],
   ])('refuses what is not a controller (%i %s)', async (status, body, message) => {
     await expect(answered(status, body)).rejects.toMatchObject({
       code: 'E_SERVER',

@@ -62,9 +62,8 @@ export function clusterStatus(
   models: number,
   over: Partial<ClusterStatus> = {},
 ): ClusterStatus {
-  const minute = Array.from({ length: 60 }, (_, second) => 100 + 90 * Math.sin(second / 6));
   return {
-    version: 4,
+    version: 5,
     policy: 'clockwork',
     host: 'gpu-17',
     upSeconds: 3723.4,
@@ -73,11 +72,6 @@ export function clusterStatus(
     ...requestFigures(180.2, 7.2),
     unanswered: 12,
     totals: { ok: 1_234_567, late: 12, timeout: 345, rejected: 6, error: 0 },
-    lastMinute: {
-      offeredRps: minute,
-      goodputRps: minute.map((count) => count * 0.95),
-      failedRps: minute.map(() => 1),
-    },
     by: { model: Array.from({ length: models }, (_, number) => modelStatus(number)) },
     gpus: Array.from({ length: gpus }, (_, number) => gpu(number)),
     ...over,

@@ -4,7 +4,7 @@ import { ratioOf } from '../../../record/counted.js';
 import type { PartOf } from '../../../record/dimensions.js';
 import { PartTally } from '../../../record/part-tally.js';
 import { requestFigures } from '../../../record/parts.js';
-import { type StatusCollector, WINDOW_SECONDS } from './status-collector.js';
+import { type StatusCollector, SUMMED, WINDOW_SECONDS } from './status-collector.js';
 
 /** Parts with a row of their own; all others share the last row. */
 export const MOST_PARTS = 200;
@@ -29,13 +29,13 @@ export class Window {
   arrivals(parts: number, partOf: PartOf, bySteps: boolean): Float64Array {
     const { fromNs, requests } = this;
     const { answers } = this.collector;
+    const { arrivalNs: cameNs, step: steps, gpu } = answers.columns;
     const arrived = new Float64Array(parts);
     const count = (part: number) => {
       if (part >= 0) arrived[part]++;
     };
     answers.each(fromNs, (at) => {
-      if (answers.arrivalNs[at] >= fromNs && (bySteps || answers.step[at] <= 0))
-        count(partOf(answers, at, answers.gpu[at]));
+      if (cameNs[at] >= fromNs && (bySteps || steps[at] <= 0)) count(partOf(answers.columns, at, gpu[at]));
     });
     const { state, arrivalNs, step } = requests;
     for (let slot = 0; slot < state.length; slot++)
@@ -45,8 +45,6 @@ export class Window {
   }
 }
 
-/** Quantities of executed requests that are summed. */
-const SUMMED = ['gpuNs', 'infers', 'queueNs', 'copyInNs', 'execNs', 'copyOutNs'] as const;
 type Summed = (typeof SUMMED)[number];
 
 /** Requests of a window by one dimension. */
@@ -83,8 +81,8 @@ export class Breakdown {
     this.tally = new PartTally(this.rows.length, BITS);
     const zeros = () => new Float64Array(this.rows.length);
     this.sums = Object.fromEntries(SUMMED.map((quantity) => [quantity, zeros()])) as typeof this.sums;
-    const { answers } = window.collector;
-    answers.each(window.fromNs, (at) => {
+    const answers = window.collector.answers.columns;
+    window.collector.answers.each(window.fromNs, (at) => {
       const row = rowOf[partOf(answers, at, answers.gpu[at])] ?? -1;
       if (row < 0) return;
       const latencyNs = Math.max(0, answers.answeredNs[at] - answers.arrivalNs[at]);

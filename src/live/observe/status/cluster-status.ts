@@ -10,11 +10,10 @@ import {
 } from '../../../record/schema-summary.js';
 
 /** Version of the status. */
-export const STATUS_VERSION = 4;
+export const STATUS_VERSION = 5;
 
 const figure = z.number();
 const average = figure.nullable();
-const perSecondList = z.array(figure);
 
 const laneStatus = z.object({
   lane: z.string().describe('EXEC and WEIGHTS; EXEC+WEIGHTS where a GPU does one thing at a time.'),
@@ -134,9 +133,6 @@ export const statusSchema = z.object({
   totals: z
     .record(z.string(), figure)
     .describe('Since the start, by outcome: ok, late, timeout, rejected, error, cancelled.'),
-  lastMinute: z
-    .object({ offeredRps: perSecondList, goodputRps: perSecondList, failedRps: perSecondList })
-    .describe('Each of up to 60 complete seconds, the latest last.'),
   by: partsSchema.describe('Requests by dimension, each with the counts, rates and latencies above.'),
   gpus: z.array(gpuStatus),
   scaling: scalingStatus.optional().describe('The last decision of the scaler.'),

@@ -16,7 +16,7 @@ import {
   type ScalingStatus,
   STATUS_VERSION,
 } from './cluster-status.js';
-import { HISTORY, HISTORY_SECONDS, type StatusCollector, WINDOW_SECONDS } from './status-collector.js';
+import { type StatusCollector, WINDOW_SECONDS } from './status-collector.js';
 
 /** Inputs of a status. */
 interface StatusSources {
@@ -30,6 +30,8 @@ interface StatusSources {
   readonly workerOf: (gpu: number) => string;
   /** Name of a GPU's kind. */
   readonly kindOf: (gpu: number) => string;
+  /** True for the name of a pipeline in service. */
+  readonly serves: (name: string) => boolean;
   /** As configured; empty: none. */
   readonly classes: readonly RequestClass[];
   readonly tenants: readonly Tenant[];
@@ -66,7 +68,6 @@ export function queuedByModel(
 }
 
 class Description {
-  private readonly second: number;
   private readonly fromSecond: number;
   private readonly window: Window;
   /** By model: waiting requests. */
@@ -74,8 +75,7 @@ class Description {
 
   constructor(private readonly sources: StatusSources) {
     const { nowNs, core, collector } = sources;
-    this.second = Math.floor(nowNs / NS_PER_S);
-    this.fromSecond = Math.max(0, this.second - WINDOW_SECONDS);
+    this.fromSecond = Math.max(0, Math.floor(nowNs / NS_PER_S) - WINDOW_SECONDS);
     this.window = new Window(collector, core.requests, nowNs);
     this.queued = queuedByModel(core.cluster, core.requests);
   }
@@ -96,7 +96,6 @@ class Description {
         0,
       ),
       totals: Object.fromEntries(OUTCOME_NAMES.map((name, outcome) => [name, collector.totals[outcome]])),
-      lastMinute: this.lastMinute(),
       by: this.by(gpus),
       gpus,
       ...(scaling === null ? {} : { scaling }),
@@ -128,7 +127,7 @@ class Description {
         }),
       }),
       ...(of.length.parts.length > 0 && { length: divided('length').list(([i]) => of.length.parts[i]) }),
-      ...(this.sources.collector.steps.length > 0 && this.pipelines()),
+      ...this.pipelines(),
       ...(kinds.length > 1 && {
         kind: divided('kind').list(([i], { infers }) => this.kind(kinds[i], infers, gpus)),
       }),
@@ -137,14 +136,15 @@ class Description {
   }
 
   /** Requests of pipelines and of their steps, whose numbers a pipeline that is replaced may leave to others. */
-  private pipelines(): Pick<ClusterStatus['by'], 'pipeline' | 'step'> {
+  private pipelines(): Partial<Pick<ClusterStatus['by'], 'pipeline' | 'step'>> {
     const { window } = this;
-    const { core, collector } = this.sources;
-    const { steps } = collector;
-    const numbers = [...new Set(steps.flatMap(({ pipeline }) => pipeline))];
-    const names = [...new Set(steps.flatMap(({ name }) => name))];
-    const pipelineOf = steps.map(({ pipeline }) => numbers.indexOf(pipeline));
-    const partOf = steps.map(({ name }) => names.indexOf(name));
+    const { core, collector, serves } = this.sources;
+    const steps = collector.steps.map((step) => (serves(core.nameOf(step.pipeline)) ? step : null));
+    const numbers = [...new Set(steps.flatMap((step) => step?.pipeline ?? []))];
+    if (numbers.length === 0) return {};
+    const names = [...new Set(steps.flatMap((step) => step?.name ?? []))];
+    const pipelineOf = steps.map((step) => (step === null ? -1 : numbers.indexOf(step.pipeline)));
+    const partOf = steps.map((step) => (step === null ? -1 : names.indexOf(step.name)));
     const byPipeline: PartOf = ({ step = [], model }, slot) =>
       pipelineOf[step[slot]] ?? numbers.indexOf(model[slot]);
     const byStep: PartOf = ({ step = [] }, slot) => partOf[step[slot]] ?? -1;
@@ -199,20 +199,6 @@ class Description {
     return descending(
       arrived.map((count, model) => (count + this.queued[model]) * (gpus + 1) + warm.count(model)),
     ).filter((model) => cluster.hasModel(model));
-  }
-
-  private lastMinute() {
-    const { collector, core } = this.sources;
-    const first = Math.max(0, this.second - HISTORY_SECONDS);
-    const each = (series: number) =>
-      Array.from({ length: this.second - first }, (_, i) => collector.history.at(series, first + i));
-    const arrived = each(HISTORY.arrived);
-    const { state, arrivalNs } = core.requests;
-    for (let slot = 0; slot < state.length; slot++) {
-      const at = Math.floor(arrivalNs[slot] / NS_PER_S) - first;
-      if (isOfClient(core.requests, slot) && at >= 0 && at < arrived.length) arrived[at]++;
-    }
-    return { offeredRps: arrived, goodputRps: each(HISTORY.good), failedRps: each(HISTORY.failed) };
   }
 
   /** GPUs up to the last that a worker has. */

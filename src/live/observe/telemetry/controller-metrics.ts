@@ -22,7 +22,7 @@ import { execNsOf } from '../model-statistics.js';
 import type { ScalingStatus } from '../status/cluster-status.js';
 import { queuedByModel, warmModels } from '../status/describe-cluster.js';
 import { ModelLabels } from './labels.js';
-import { type Count, counted, type Reading, readOnScrape } from './metrics.js';
+import { counted, type Reading, readOnScrape } from './metrics.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
 /** Upper bound of statuses, exclusive. */
@@ -40,102 +40,86 @@ interface LabelValues {
   readonly models?: ModelLabels;
 }
 
-/**
- * Metrics of a controller: of every answer and every result as an observer, of the rest by calls. An answer costs about a
- * microsecond.
- */
+/** Registers what is counted as it happens. */
+function countsOf(
+  registry: Registry,
+  { classes = [], tenants = [], models = new ModelLabels() }: LabelValues,
+) {
+  const count = (...[name, labelsOf]: Tail<Parameters<typeof counted>>) => counted(registry, name, labelsOf);
+  const model = (label: number) => [models.valueOf(label)];
+  const modelAndOutcome = byTwo(OUTCOMES, (label, outcome) => [...model(label), OUTCOME_NAMES[outcome]]);
+  const bySender = (name: 'class' | 'tenant', senders: readonly string[]) =>
+    senders.length === 0
+      ? null
+      : count(
+          `escapement_${name}_requests_total`,
+          byTwo(OUTCOMES, (sender, outcome) => [senders[sender], OUTCOME_NAMES[outcome]]),
+        );
+  return {
+    latency: count('escapement_request_latency_seconds', modelAndOutcome),
+    queueTime: count('escapement_request_queue_seconds', modelAndOutcome),
+    stageTime: count(
+      'escapement_request_stage_seconds_total',
+      byTwo(STAGES.length, (label, stage) => [...model(label), STAGES[stage]]),
+    ),
+    batchSize: count('escapement_batch_size', model),
+    invalidInputs: count('escapement_invalid_inputs_total', model),
+    requests: count('escapement_requests_total', (outcome) => [OUTCOME_NAMES[outcome]]),
+    byClass: bySender('class', classes),
+    byTenant: bySender('tenant', tenants),
+    rejected: count(
+      'escapement_rejected_total',
+      byTwo(REJECTED_FOR.length, (tenant, why) => [REJECTED_FOR[why], ...tenants.slice(tenant, tenant + 1)]),
+    ),
+    goodput: count('escapement_goodput_total'),
+    coldStarts: count('escapement_cold_starts_total'),
+    actions: count(
+      'escapement_actions_total',
+      byTwo(STATUSES, (kind, status) => [ACTION_NAMES[kind], statusName(status)]),
+    ),
+    predictionError: count(
+      'escapement_prediction_error_seconds',
+      byTwo(2, (kind, direction) => [ACTION_NAMES[kind], DIRECTIONS[direction]]),
+    ),
+    laneBusy: count(
+      'escapement_lane_busy_seconds_total',
+      byTwo(2, (gpu, lane) => [String(gpu), LANE_NAMES[lane]]),
+    ),
+    lateness: count('escapement_wakeup_lateness_seconds'),
+    steps: count('escapement_step_seconds'),
+  };
+}
+
+type Tail<T extends readonly unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
+
+/** Metrics of a controller, as an observer of both its core and its events. An answer costs about a microsecond. */
 export class ControllerMetrics implements RunObserver {
   private readonly labels: ModelLabels;
+  private readonly counts: ReturnType<typeof countsOf>;
   /** By index of the scheduler: name of its model, and its label from its first request on; 0: none yet. */
   private readonly nameOf: string[] = [];
   private readonly numberOf: number[] = [];
   /** By number of a step in the core's request table: its name. */
   private readonly stepNames: string[] = [];
-  private readonly latency: Count;
-  private readonly queueTime: Count;
-  private readonly stageTime: Count;
-  private readonly batchSize: Count;
-  private readonly invalidInputs: Count;
-  private readonly requests: Count;
-  private readonly goodput: Count;
-  /** Null: there are none. */
-  private readonly byClass: Count | null;
-  private readonly byTenant: Count | null;
-  private readonly rejected: Count;
-  private readonly coldStarts: Count;
-  private readonly actions: Count;
-  private readonly predictionError: Count;
-  private readonly laneBusy: Count;
-  private readonly lateness: Count;
-  private readonly steps: Count;
   private readonly workers = new Map<string, boolean>();
   private isStandby = false;
 
-  constructor(
-    registry: Registry,
-    models: readonly ModelSpec[],
-    { classes = [], tenants = [], models: labels = new ModelLabels() }: LabelValues = {},
-  ) {
+  constructor(registry: Registry, models: readonly ModelSpec[], values: LabelValues = {}) {
+    const { tenants = [], models: labels = new ModelLabels() } = values;
     this.labels = labels;
-    for (const [index, { name }] of models.entries()) if (name !== '') this.modelCame(index, name);
-    const model = (label: number) => [this.labels.valueOf(label)];
-    const modelAndOutcome = byTwo(OUTCOMES, (label, outcome) => [...model(label), OUTCOME_NAMES[outcome]]);
-    this.latency = counted(registry, 'escapement_request_latency_seconds', modelAndOutcome);
-    this.queueTime = counted(registry, 'escapement_request_queue_seconds', modelAndOutcome);
-    this.stageTime = counted(
-      registry,
-      'escapement_request_stage_seconds_total',
-      byTwo(STAGES.length, (label, stage) => [...model(label), STAGES[stage]]),
-    );
-    this.batchSize = counted(registry, 'escapement_batch_size', model);
-    this.invalidInputs = counted(registry, 'escapement_invalid_inputs_total', model);
-    this.requests = counted(registry, 'escapement_requests_total', (outcome) => [OUTCOME_NAMES[outcome]]);
-    const bySender = (name: 'class' | 'tenant', senders: readonly string[]) =>
-      senders.length === 0
-        ? null
-        : counted(
-            registry,
-            `escapement_${name}_requests_total`,
-            byTwo(OUTCOMES, (sender, outcome) => [senders[sender], OUTCOME_NAMES[outcome]]),
-          );
-    this.byClass = bySender('class', classes);
-    this.byTenant = bySender('tenant', tenants);
-    this.rejected = counted(
-      registry,
-      'escapement_rejected_total',
-      byTwo(REJECTED_FOR.length, (tenant, why) => [REJECTED_FOR[why], ...tenants.slice(tenant, tenant + 1)]),
-    );
+    this.counts = countsOf(registry, { ...values, models: labels });
+    for (const [index, spec] of models.entries()) if (spec.name !== '') this.modelCame(index, { spec });
     // Each series exists from the start, so that its first rise shows.
     const rejections = tenants.length === 0 ? 1 : tenants.length * REJECTED_FOR.length;
-    for (let series = 0; series < rejections; series++) this.rejected(series, 0);
-    this.goodput = counted(registry, 'escapement_goodput_total');
-    this.coldStarts = counted(registry, 'escapement_cold_starts_total');
-    this.actions = counted(
-      registry,
-      'escapement_actions_total',
-      byTwo(STATUSES, (kind, status) => [ACTION_NAMES[kind], statusName(status)]),
-    );
-    this.predictionError = counted(
-      registry,
-      'escapement_prediction_error_seconds',
-      byTwo(2, (kind, direction) => [ACTION_NAMES[kind], DIRECTIONS[direction]]),
-    );
-    this.laneBusy = counted(
-      registry,
-      'escapement_lane_busy_seconds_total',
-      byTwo(2, (gpu, lane) => [String(gpu), LANE_NAMES[lane]]),
-    );
-    this.lateness = counted(registry, 'escapement_wakeup_lateness_seconds');
-    this.steps = counted(registry, 'escapement_step_seconds');
+    for (let series = 0; series < rejections; series++) this.counts.rejected(series, 0);
     readOnScrape(registry, 'escapement_worker_up', () =>
       [...this.workers].map(([worker, up]): Reading => [[worker], Number(up)]),
     );
     readOnScrape(registry, 'escapement_standby', () => [[[], Number(this.isStandby)]]);
   }
 
-  /** Records the model added at an index. */
-  modelCame(index: number, name: string): void {
-    this.nameOf[index] = name;
+  modelCame(index: number, { spec }: { readonly spec: Pick<ModelSpec, 'name'> }): void {
+    this.nameOf[index] = spec.name;
     this.numberOf[index] = 0;
   }
 
@@ -151,23 +135,24 @@ export class ControllerMetrics implements RunObserver {
     _copies: number,
     action: Action | null,
   ): void {
+    const { counts } = this;
     const arrivalNs = requests.arrivalNs[slot];
     const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
     const label = this.labelOf(requests.model[slot]);
     const step = requests.step[slot];
     const queueS = Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S;
     for (const each of step > 0 ? [label, this.labels.numberOf(this.stepNames[step])] : [label]) {
-      this.latency(each * OUTCOMES + outcome, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
-      this.queueTime(each * OUTCOMES + outcome, queueS);
+      counts.latency(each * OUTCOMES + outcome, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
+      counts.queueTime(each * OUTCOMES + outcome, queueS);
     }
-    if (ran) this.stageTime(label * STAGES.length, queueS);
+    if (ran) counts.stageTime(label * STAGES.length, queueS);
     // Those of a step are part of a pipeline's.
     if (step > 0) return;
-    if (outcome === OUTCOME_OK) this.goodput(0);
+    if (outcome === OUTCOME_OK) counts.goodput(0);
     this.ended(requests, slot, outcome);
     if (outcome === OUTCOME_REJECTED)
-      this.rejected(requests.tenant[slot] * REJECTED_FOR.length + (requests.limit[slot] % LIMIT_PIPELINE));
-    if (requests.arrivalCopies[slot] === 0) this.coldStarts(0);
+      counts.rejected(requests.tenant[slot] * REJECTED_FOR.length + (requests.limit[slot] % LIMIT_PIPELINE));
+    if (requests.arrivalCopies[slot] === 0) counts.coldStarts(0);
   }
 
   cancelled(requests: RequestTable, slot: number): void {
@@ -175,50 +160,50 @@ export class ControllerMetrics implements RunObserver {
   }
 
   completed(action: Action): void {
+    const { counts } = this;
     const { kind, status, gpu } = action;
-    this.actions(kind * STATUSES + status);
+    counts.actions(kind * STATUSES + status);
     if (kind !== LOAD && kind !== INFER) return;
     const tookNs = action.endNs - action.beginNs;
-    if (tookNs > 0) this.laneBusy(gpu * 2 + laneOf(action), tookNs / NS_PER_S);
+    if (tookNs > 0) counts.laneBusy(gpu * 2 + laneOf(action), tookNs / NS_PER_S);
     if (status !== STATUS_OK) return;
     const errorNs = action.expectedDurationNs - tookNs;
-    this.predictionError(kind * 2 + (errorNs >= 0 ? 0 : 1), Math.abs(errorNs) / NS_PER_S);
+    counts.predictionError(kind * 2 + (errorNs >= 0 ? 0 : 1), Math.abs(errorNs) / NS_PER_S);
   }
 
   /** Records the result of an action: each request of an INFER went through its stages. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs' | 'inputErrors'>): void {
+    const { counts } = this;
     const { kind, status, model, count } = action;
     const label = this.labelOf(model);
-    for (const error of result.inputErrors ?? []) if (error !== '') this.invalidInputs(label);
+    for (const error of result.inputErrors ?? []) if (error !== '') counts.invalidInputs(label);
     if (kind !== INFER || status !== STATUS_OK) return;
     const first = label * STAGES.length;
-    this.batchSize(label, count);
-    this.stageTime(first + 1, (result.copyInNs * count) / NS_PER_S);
-    this.stageTime(first + 2, (execNsOf(action, result) * count) / NS_PER_S);
-    this.stageTime(first + 3, (result.copyOutNs * count) / NS_PER_S);
+    counts.batchSize(label, count);
+    counts.stageTime(first + 1, (result.copyInNs * count) / NS_PER_S);
+    counts.stageTime(first + 2, (execNsOf(action, result) * count) / NS_PER_S);
+    counts.stageTime(first + 3, (result.copyOutNs * count) / NS_PER_S);
   }
 
-  /** Records a late wake-up of the controller. */
   wokeLate(ns: number): void {
-    this.lateness(0, Math.max(0, ns) / NS_PER_S);
+    this.counts.lateness(0, Math.max(0, ns) / NS_PER_S);
   }
 
-  /** Records the duration of a step of the scheduler. */
-  stepped(tookNs: number): void {
-    this.steps(0, tookNs / NS_PER_S);
+  stepped(_nowNs: number, tookNs: number): void {
+    this.counts.steps(0, tookNs / NS_PER_S);
   }
 
-  setStandby(isStandby: boolean): void {
-    this.isStandby = isStandby;
+  standsBy(isIt: boolean): void {
+    this.isStandby = isIt;
   }
 
-  setWorkerUp(worker: string, up: boolean): void {
-    this.workers.set(worker, up);
+  worker(name: string, up: boolean): void {
+    this.workers.set(name, up);
   }
 
-  /** Removes the series of a worker that is no longer this controller's. */
-  forgetWorker(worker: string): void {
-    this.workers.delete(worker);
+  /** The worker is no longer this controller's: its series ends. */
+  workerLeft(name: string): void {
+    this.workers.delete(name);
   }
 
   /** Label of a model with a request: those without have no series. */
@@ -230,9 +215,10 @@ export class ControllerMetrics implements RunObserver {
   }
 
   private ended({ requestClass, tenant }: RequestTable, slot: number, outcome: Outcome): void {
-    this.requests(outcome);
-    this.byClass?.(requestClass[slot] * OUTCOMES + outcome);
-    this.byTenant?.(tenant[slot] * OUTCOMES + outcome);
+    const { counts } = this;
+    counts.requests(outcome);
+    counts.byClass?.(requestClass[slot] * OUTCOMES + outcome);
+    counts.byTenant?.(tenant[slot] * OUTCOMES + outcome);
   }
 }
 

@@ -79,7 +79,7 @@ export function createRegistry(): Registry {
 }
 
 /** Counts, or observes a duration: in the series of a small integer. */
-export type Count = (index: number, value?: number) => void;
+type Count = (index: number, value?: number) => void;
 
 /**
  * Registers a metric that is counted as things happen. `labelsOf`: label values of an integer's series; each is looked up

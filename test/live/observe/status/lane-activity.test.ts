@@ -18,9 +18,9 @@ describe('what lanes are at', () => {
   it('is the first order whose window is open', () => {
     const lanes = new LaneActivity(1, false, 6);
     const [first, second] = [order(INFER, 10 * MS), order(INFER, 30 * MS)];
-    lanes.sent(first);
-    lanes.sent(second);
-    lanes.sent(order(UNLOAD, 0));
+    lanes.decided(first);
+    lanes.decided(second);
+    lanes.decided(order(UNLOAD, 0));
     expect(lanes.running(0, LANE_EXEC, 9 * MS)).toBeNull();
     expect(lanes.running(0, LANE_EXEC, 12 * MS)).toBe(first);
     expect(lanes.running(0, LANE_WEIGHTS, 12 * MS)).toBeNull();
@@ -32,7 +32,7 @@ describe('what lanes are at', () => {
   it('shows LOADs on a lane of their own, if there is one', () => {
     const load = order(LOAD, 0);
     const [two, one] = [new LaneActivity(1, false, 6), new LaneActivity(1, true, 6)];
-    for (const lanes of [two, one]) lanes.sent(load);
+    for (const lanes of [two, one]) lanes.decided(load);
     expect(two.running(0, LANE_WEIGHTS, MS)).toBe(load);
     expect(one.running(0, LANE_EXEC, MS)).toBe(load);
   });
@@ -40,8 +40,8 @@ describe('what lanes are at', () => {
   it('counts what ran and what runs as busy', () => {
     const lanes = new LaneActivity(2, false, 6);
     const [done, running] = [order(INFER, 0), order(INFER, 1 * S)];
-    lanes.sent(done);
-    lanes.sent(running);
+    lanes.decided(done);
+    lanes.decided(running);
     lanes.completed(ended(done, 0, 1.2 * S));
     // 1.2 s of the first, and the second from its end on.
     expect(lanes.share(0, LANE_EXEC, 0, 2 * S)).toBeCloseTo(1, 9);
@@ -55,7 +55,7 @@ describe('what lanes are at', () => {
   it('forgets what was given up', () => {
     const lanes = new LaneActivity(1, false, 6);
     const lost = order(INFER, 0);
-    lanes.sent(lost);
+    lanes.decided(lost);
     lanes.completed(ended(lost, 0, 0));
     expect(lanes.running(0, LANE_EXEC, MS)).toBeNull();
     expect(lanes.share(0, LANE_EXEC, 0, MS)).toBe(0);

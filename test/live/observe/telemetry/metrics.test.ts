@@ -109,11 +109,11 @@ describe('metrics of a controller', () => {
     metrics.wokeLate(20_000);
     metrics.wokeLate(3 * MS);
     metrics.wokeLate(-5);
-    metrics.stepped(20_000);
-    metrics.stepped(3 * MS);
-    metrics.setWorkerUp('127.0.0.1:7000', true);
-    metrics.setWorkerUp('127.0.0.1:7001', false);
-    metrics.setStandby(true);
+    metrics.stepped(0, 20_000);
+    metrics.stepped(0, 3 * MS);
+    metrics.worker('127.0.0.1:7000', true);
+    metrics.worker('127.0.0.1:7001', false);
+    metrics.standsBy(true);
     const series = await scrape(registry);
     expect(series.get('escapement_wakeup_lateness_seconds_count')).toBe(3);
     expect(series.get('escapement_wakeup_lateness_seconds_bucket{le="0.00001"}')).toBe(1);
