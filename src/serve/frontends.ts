@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { newBudgetCounters } from '../live/frontend/limits.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
@@ -14,7 +13,6 @@ interface FrontendsOptions {
   /** Number of threads of each transport. */
   readonly frontends: number;
   readonly frontend: Omit<FrontendOptions, 'port'>;
-  readonly log: Logger;
   readonly events: EventLog;
   readonly world: Pick<World, 'time' | 'threads' | 'crowding'>;
   /** Called when a thread hangs. */
@@ -24,7 +22,7 @@ interface FrontendsOptions {
 /** Opens both transports in parallel and adds them to `opened`. Throws their errors. */
 export async function openFrontends(
   service: WatchedService,
-  { httpPort, grpcPort, frontends: threads, frontend, log, events, hung, world }: FrontendsOptions,
+  { httpPort, grpcPort, frontends: threads, frontend, events, hung, world }: FrontendsOptions,
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
@@ -38,11 +36,8 @@ export async function openFrontends(
       frontend: { ...frontend, port },
       counters,
       firstSlot,
-      turnedAway: (clients) => {
-        for (const who of clients) logTurnedAway(events, 'requests', who);
-      },
+      turnedAway: (client) => logTurnedAway(events, 'requests', client),
       ...(hung === undefined ? {} : { hung }),
-      cutOff: (client, why) => log.debug({ transport, client }, `a client is cut off: ${why}`),
       died: (reason) =>
         events.say(
           'error',

@@ -51,15 +51,8 @@ export interface FrontendOptions extends Partial<Limits> {
 
 export interface FrontendSettings extends Required<FrontendOptions> {}
 
-/** Hears of clients, by their addresses. */
-export interface FrontendEvents {
-  /** A client was too slow. */
-  cutOff(client: string, why: string): void;
-  /** A connection was turned away, as there are too many. */
-  turnedAway(client: string): void;
-}
-
-export const UNHEARD: FrontendEvents = { cutOff: () => {}, turnedAway: () => {} };
+/** Hears the address of a client with a connection too many. */
+export type TurnedAway = (client: string) => void;
 
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
 export function settle(options: FrontendOptions): FrontendSettings {

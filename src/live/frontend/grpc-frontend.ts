@@ -14,13 +14,20 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
-import { service as HEALTH } from 'grpc-health-check';
+import { HealthImplementation } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
 import { listen, renewTls } from '../wire/listener.js';
 import { ApiError, asApiError } from './api-error.js';
-import { type Frontend, type FrontendOptions, settle, UNHEARD } from './frontend.js';
+import { type Frontend, type FrontendOptions, settle, type TurnedAway } from './frontend.js';
 import { GrpcInfer } from './grpc/infer.js';
-import { catalogMethods, describedProtocols, Health, inferenceService, small } from './grpc/protocol.js';
+import {
+  catalogMethods,
+  describedProtocols,
+  HEALTH_NAMES,
+  inferenceService,
+  named,
+  small,
+} from './grpc/protocol.js';
 import { Connections, RPC, Rpc, rpcOf, statusOf, unary } from './grpc/rpc.js';
 import { GRACE_MS, MOST_CALLS, mostAnswerBytes } from './limits.js';
 import { checkToken, Site } from './site.js';
@@ -46,10 +53,10 @@ setLogVerbosity(logVerbosity.NONE);
 export async function openGrpcFrontend(
   service: InferenceService,
   options: FrontendOptions,
-  events = UNHEARD,
+  turnedAway: TurnedAway = () => {},
 ): Promise<Frontend> {
   const settings = settle(options);
-  const frontend = new GrpcFrontend(new Site('grpc', service, settings, events));
+  const frontend = new GrpcFrontend(new Site('grpc', service, settings, turnedAway));
   const { listener } = frontend.connections;
   return {
     port: await listen(listener, settings, ' for gRPC'),
@@ -62,7 +69,8 @@ class GrpcFrontend {
   readonly connections: Connections;
   private readonly server: Server;
   private readonly injector: ConnectionInjector;
-  private readonly health = new Health();
+  private readonly health = new HealthImplementation();
+  private isServing: boolean | null = null;
   private readonly open = new Set<Rpc>();
   private readonly timer: NodeJS.Timeout;
 
@@ -119,12 +127,12 @@ class GrpcFrontend {
       ModelStreamInfer: (call: ServerDuplexStream<Buffer, object>) =>
         infer.stream(call, rpcOf(call.metadata)),
     });
-    server.addService(small(HEALTH), this.health.methods);
-    const withSmallMessages = {
+    const limited = (limit: (definition: ServiceDefinition) => ServiceDefinition) => ({
       addService: (definition: ServiceDefinition, methods: UntypedServiceImplementation) =>
-        server.addService(small(definition), methods),
-    };
-    new ReflectionService(describedProtocols()).addToServer(withSmallMessages);
+        server.addService(limit(definition), methods),
+    });
+    this.health.addToServer(limited(named) as Server);
+    new ReflectionService(describedProtocols()).addToServer(limited(small));
   }
 
   /** Sees each call before its handler does, and keeps the handler from those that are refused. */
@@ -180,7 +188,7 @@ class GrpcFrontend {
     if (!isPublic) checkToken(this.site.settings.token, metadata.get('authorization')[0]?.toString());
     const connection = this.connections.at(call.getConnectionInfo());
     if (connection === undefined) throw new ApiError('cancelled', 'the client has gone');
-    const rpc = new Rpc(call, connection, metadata, this.site.service.nowNs(), { ...method, isPublic });
+    const rpc = new Rpc(this.site, connection, call, metadata, { ...method, isPublic });
     this.open.add(rpc);
     metadata.setOpaque(RPC, rpc);
     this.showHealth();
@@ -188,17 +196,17 @@ class GrpcFrontend {
   }
 
   private showHealth(): void {
-    this.health.show(this.site.service.state.notReady === null ? 'SERVING' : 'NOT_SERVING');
+    const isServing = this.site.service.state.notReady === null;
+    if (isServing === this.isServing) return;
+    this.isServing = isServing;
+    for (const name of HEALTH_NAMES) this.health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING');
   }
 
   private look(): void {
     this.showHealth();
     this.connections.look();
     const nowMs = performance.now();
-    for (const rpc of this.open) {
-      const why = rpc.cutOff(nowMs);
-      if (why !== null) this.site.events.cutOff(rpc.client, why);
-    }
+    for (const rpc of this.open) rpc.look(nowMs);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
 import { usableCores } from '../../base/limits/usable.js';
@@ -13,23 +13,15 @@ import { type Inference, type InferenceLimits, readInference, wholeBody } from '
 import { bytesOfJson, jsonOfBytes, ownBuffers, parseObject } from './json.js';
 import { CODEC_IDLE_MS, CODEC_TIMEOUT_MS, type Limits, MOST_CODEC_QUEUE } from './limits.js';
 
-/**
- * Decompresses all of a body, with each member of gzip. Throws an `ApiError` for more than `limitBytes`, and for what follows its
- * end: Node passes over that.
- */
+/** Decompresses a body. Throws an `ApiError` for one of more than `limitBytes`. */
 export function inflate(
   compression: Compression,
   body: Uint8Array,
   limitBytes: number,
 ): Uint8Array<ArrayBuffer> {
+  const inflated = compression === 'gzip' ? gunzipSync : inflateSync;
   try {
-    const { buffer, engine } = WITH_INFO[compression](body, {
-      maxOutputLength: Math.max(1, limitBytes),
-      info: true,
-    });
-    const stray = body.length - engine.bytesWritten;
-    if (stray === 0) return buffer;
-    throw new Error(`${stray} ${stray === 1 ? 'byte follows' : 'bytes follow'} its end`);
+    return inflated(body, { maxOutputLength: Math.max(1, limitBytes) }) as Uint8Array<ArrayBuffer>;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
@@ -37,17 +29,6 @@ export function inflate(
     throw new ApiError('invalid', `the body is not valid ${compression}: ${message}`);
   }
 }
-
-/** Says how much of its input it read. Node's types leave `info` out. */
-type InflateWithInfo = (
-  body: InputType,
-  options: ZlibOptions & { readonly info: true },
-) => { readonly buffer: Buffer<ArrayBuffer>; readonly engine: { readonly bytesWritten: number } };
-
-const WITH_INFO: Readonly<Record<Compression, InflateWithInfo>> = {
-  gzip: gunzipSync as unknown as InflateWithInfo,
-  deflate: inflateSync as unknown as InflateWithInfo,
-};
 
 /** More effort takes several times as long for a few percent. */
 const FAST = { level: 1 };
@@ -249,33 +230,15 @@ export function contentEncoding({
   throw new ApiError('encoding', `content-encoding ${shown(encoding)} is not supported: ${advice}`);
 }
 
-/**
- * Coding that the client prefers for a large answer (RFC 9110, 12.5.3); null: none. Of codings that it likes
- * equally well, gzip comes first, and the answer as it is last unless the client names it.
- */
-export function acceptedEncoding(headers: IncomingHttpHeaders): Compression | null {
-  const accepted = headers['accept-encoding'];
-  if (typeof accepted !== 'string') return null;
-  const weights = weightsOf(accepted);
-  const others = weights.get('*') ?? 0;
-  const gzip = weights.get('gzip') ?? others;
-  const deflate = weights.get('deflate') ?? others;
-  const most = Math.max(gzip, deflate);
-  if (most === 0 || most < (weights.get('identity') ?? 0)) return null;
-  return gzip === most ? 'gzip' : 'deflate';
+/** Coding for a large answer that the client accepts (RFC 9110, 12.5.3), gzip rather than deflate; null: neither. */
+export function acceptedEncoding({ 'accept-encoding': accepted }: IncomingHttpHeaders): Compression | null {
+  // Repeated, the header comes as one text.
+  const codings = String(accepted ?? '').toLowerCase();
+  return (['gzip', 'deflate'] as const).find((coding) => ACCEPTED[coding].test(codings)) ?? null;
 }
 
-/** Weights of the codings that a client names, from 0 for never to 1. */
-function weightsOf(accepted: string): Map<string, number> {
-  const weights = new Map<string, number>();
-  for (const member of accepted.toLowerCase().split(',')) {
-    const [, name, weight = '1'] = CODING.exec(member) ?? [];
-    if (name === undefined) continue;
-    const coding = CODINGS.get(name) ?? name;
-    weights.set(coding, Math.max(Number(weight), weights.get(coding) ?? 0));
-  }
-  return weights;
-}
-
-/** A coding with its weight, as in `gzip;q=0.5`; members of another form count for nothing. */
-const CODING = /^[ \t]*([^\s;]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/;
+/** The coding with another weight than 0. */
+const ACCEPTED: Readonly<Record<Compression, RegExp>> = {
+  gzip: /(?:^|[\s,])(?:x-)?gzip\s*(?:$|,|;\s*q=(?:1|0\.0*[1-9]))/,
+  deflate: /(?:^|[\s,])deflate\s*(?:$|,|;\s*q=(?:1|0\.0*[1-9]))/,
+};

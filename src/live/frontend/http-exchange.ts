@@ -4,18 +4,9 @@ import { DRAINING, type InferenceService } from '../service.js';
 import { LARGE_BYTES } from '../transfer.js';
 import { API_ERRORS, ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
-import type { FrontendEvents, FrontendSettings } from './frontend.js';
+import type { FrontendSettings, TurnedAway } from './frontend.js';
 import { Codec, type Compression } from './http-body.js';
-import {
-  type Account,
-  type Held,
-  LEAST_CHUNK_BYTES,
-  MOST_HEADER_BYTES,
-  MOST_LINGER_MS,
-  MOST_PIPELINED,
-  MOST_TINY_CHUNKS,
-  SMALL_REST_BYTES,
-} from './limits.js';
+import { type Account, type Held, MOST_HEADER_BYTES, PIECE_BYTES } from './limits.js';
 import { Origins, Site, traceOf } from './site.js';
 
 const JSON_TYPE = 'application/json';
@@ -26,109 +17,27 @@ const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set([
   ...(['overBudget', 'tooBusy', 'standby', 'notReady'] as const),
 ]);
 
-/** After these the rest of a body is not read as one. */
-const LAST: ReadonlySet<ApiErrorKind> = new Set(['unauthenticated', 'tooLarge', 'tooSlow'] as const);
-
 /** State shared by all requests of one HTTP frontend. */
 export class HttpSite extends Site {
   readonly codec: Codec;
   readonly origins: Origins;
 
-  constructor(...[service, settings, events]: [InferenceService, FrontendSettings, FrontendEvents]) {
-    super('http', service, settings, events);
+  constructor(...[service, settings, turnedAway]: [InferenceService, FrontendSettings, TurnedAway]) {
+    super('http', service, settings, turnedAway);
     this.codec = new Codec(settings.maxJsonBytes);
     this.origins = new Origins(settings.cors, settings.token !== null);
   }
 
-  get isDraining(): boolean {
-    return this.service.state.notReady === DRAINING;
+  /** True if answers say that their connection ends with them. */
+  get endsConnections(): boolean {
+    return this.isClosing || this.service.state.notReady === DRAINING;
   }
 }
 
-/** Looks at a connection, within its idle time, after which it is closed if nothing has come. */
-export const MOST_IDLE_LOOKS = 10;
-
 /** A connection with its pending requests. */
-export class HttpConnection {
-  private readonly exchanges = new Set<HttpExchange>();
-  /** Bytes that are no request came: it ends when all before was answered. */
-  private isLost = false;
-  /** Error that answers these bytes then; null: the answer to the last request says it. */
-  private problem: ApiError | null = null;
-  private idleLooks = 0;
-  /** Bytes received at the last look. */
-  private seenBytes = 0;
-  /** True if its client has been sent elsewhere before, and came back: it stays until the server closes. */
-  private readonly isBack: boolean;
-
-  constructor(
-    private readonly site: HttpSite,
-    private readonly socket: Socket,
-    readonly account: Account,
-  ) {
-    this.isBack = site.isDraining;
-    // After CONNECT, Node's listener is gone.
-    socket.on('error', () => {});
-    socket.once('close', () => {
-      for (const exchange of this.exchanges) exchange.end();
-    });
-  }
-
-  /** True if its answers say that it ends with them. */
-  get ends(): boolean {
-    return this.site.isClosing || (this.site.isDraining && !this.isBack);
-  }
-
-  get address(): string {
-    return this.socket.remoteAddress ?? 'unknown';
-  }
-
-  /** Call at regular intervals. Hangs up on a client that has left it idle at too many in a row. */
-  look(): void {
-    const { bytesRead } = this.socket;
-    const isIdle = this.exchanges.size === 0 && bytesRead === this.seenBytes;
-    this.seenBytes = bytesRead;
-    this.idleLooks = isIdle ? this.idleLooks + 1 : 0;
-    if (this.idleLooks >= MOST_IDLE_LOOKS) this.socket.destroy();
-  }
-
-  /** Hangs up on a client that has sent nothing. */
-  destroySilent(): void {
-    if (this.socket.bytesRead === 0) this.socket.destroy();
-  }
-
-  /** False: too many are under way, and the connection is closed. */
-  begin(exchange: HttpExchange): boolean {
-    if (this.exchanges.size >= MOST_PIPELINED) {
-      this.socket.destroy();
-      return false;
-    }
-    this.exchanges.add(exchange);
-    exchange.response.on('close', () => {
-      exchange.end();
-      this.exchanges.delete(exchange);
-      this.endIfLost();
-    });
-    return true;
-  }
-
-  /** Sends an error after the pending answers, and hangs up: further input cannot be a request. */
-  end(problem: ApiError): void {
-    if (this.isLost) return;
-    this.isLost = true;
-    // It may be the body of the last request, which is answered in its place.
-    const last = [...this.exchanges].find(({ request }) => !request.complete);
-    if (last === undefined) this.problem = problem;
-    else {
-      last.isLast = true;
-      last.refuse(problem, false);
-    }
-    this.endIfLost();
-  }
-
-  private endIfLost(): void {
-    if (this.isLost && this.exchanges.size === 0) hangUp(this.socket, this.problem);
-  }
+export interface HttpConnection {
+  readonly account: Account;
+  readonly exchanges: Set<HttpExchange>;
 }
 
 /** One request and its answer. */
@@ -140,8 +49,8 @@ export class HttpExchange {
   isInfer = false;
   /** Null: the request did not reach the service; otherwise the service counts its outcome. */
   call: Call | null = null;
-  /** Nothing may follow on its connection. */
-  isLast = false;
+  /** Nothing may follow on its connection, such as what others may take for the rest of its body. */
+  isLast = true;
   /** The `label` of the model that it names, once that is known. */
   label: number | undefined;
   private readonly held: Held;
@@ -153,11 +62,13 @@ export class HttpExchange {
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
     /** True if its client waits for 100 Continue before it sends the body. */
-    private readonly asksFirst: boolean,
+    readonly asksFirst: boolean,
   ) {
     this.arrivalNs = site.service.nowNs();
     this.trace = traceOf(request.headers.traceparent);
     this.held = connection.account.hold();
+    connection.exchanges.add(this);
+    response.on('close', () => this.end());
   }
 
   /** Path without the query, also from an absolute URL, as sent to proxies. */
@@ -185,6 +96,7 @@ export class HttpExchange {
   /** Ends it when it was answered or its client has gone: releases memory, and withdraws it from the queue. */
   end(): void {
     if (this.isOver) return;
+    this.connection.exchanges.delete(this);
     this.hold(0);
     this.isOver = true;
     this.call?.cancel();
@@ -208,6 +120,7 @@ export class HttpExchange {
     // A body announced as too large is refused before any of it is read.
     if (announcedBytes > limitBytes) throw tooLarge();
     if (this.asksFirst) this.response.writeContinue();
+    this.isLast = false;
     const pieces: Buffer[] = [];
     let bytes = 0;
     const receive = (piece: Buffer) => {
@@ -215,15 +128,10 @@ export class HttpExchange {
       pieces.push(piece);
       try {
         if (bytes > limitBytes) throw tooLarge();
-        if (pieces.length > MOST_TINY_CHUNKS && bytes < pieces.length * LEAST_CHUNK_BYTES)
-          throw new ApiError(
-            'invalid',
-            `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
-          );
-        this.hold(bytes);
+        this.hold(bytes + PIECE_BYTES * pieces.length);
       } catch (error) {
         pieces.length = 0;
-        request.off('data', receive).off('end', finish).pause();
+        request.off('data', receive).off('end', finish);
         this.refuse(asApiError(error));
       }
     };
@@ -255,13 +163,12 @@ export class HttpExchange {
     this.send(200, headers, [head, ...tensors]);
   }
 
-  /** `mayLinger`: the rest of its body can be read. */
-  refuse(apiError: ApiError, mayLinger = true): void {
+  /** Answers with an error. The rest of its body, if any, is read and dropped. */
+  refuse(apiError: ApiError): void {
     const { kind, message, predictedMs } = apiError;
     const isPredicted = kind === 'rejected' || (predictedMs !== null && kind !== 'overLimit');
     const predicted = isPredicted ? `,"predicted_ms":${predictedMs}` : '';
-    const text = `{"error":${JSON.stringify(message)}${predicted}}`;
-    const headers = ['content-type', JSON_TYPE];
+    const headers: string[] = [];
     // The header has whole seconds.
     if (kind === 'rejected' || kind === 'overLimit')
       headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
@@ -269,15 +176,10 @@ export class HttpExchange {
     else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
     else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);
     else if (kind === 'needsPost') headers.push('allow', ALLOW.POST);
-    const { request, announcedBytes, site } = this;
-    const isLeft = !request.complete && (announcedBytes < 0 || announcedBytes > SMALL_REST_BYTES);
-    const isLast = this.isLast || isLeft || LAST.has(kind);
-    if (isLast) headers.push('connection', 'close');
-    const response = this.sendHead(API_ERRORS[kind].http, headers, Buffer.byteLength(text));
-    if (response === null) return;
-    if (this.isInfer && this.call === null) site.apiErrors.add(kind, this.label);
-    if (!isLast || request.complete || announcedBytes < 0 || !mayLinger) response.end(text);
-    else this.linger(text);
+    if (this.isGone || this.response.headersSent) return;
+    if (this.isInfer && this.call === null) this.site.apiErrors.add(kind, this.label);
+    this.sendJson(API_ERRORS[kind].http, `{"error":${JSON.stringify(message)}${predicted}}`, headers);
+    this.hold(0);
   }
 
   /** Bytes that its `content-length` announces; −1: it has none. */
@@ -289,55 +191,27 @@ export class HttpExchange {
 
   /** Answers with the parts as its body. */
   send(status: number, headers: string[], parts: readonly Uint8Array[] = []): void {
+    const { request, response, site, trace } = this;
+    if (this.isGone || response.headersSent) return;
     let bytes = 0;
     for (const { length } of parts) bytes += length;
-    const response = this.sendHead(status, headers, bytes);
-    if (response === null) return;
-    // A text with a character per byte goes out together with the headers.
-    if (bytes <= LARGE_BYTES) response.end(Buffer.concat(parts, bytes).toString('latin1'), 'latin1');
-    else {
+    headers.push('content-length', String(bytes));
+    if (site.origins.isOn) headers.push(...site.origins.headersFor(this.header.origin));
+    if (trace !== null) headers.push('traceparent', trace);
+    if (this.isLast || site.endsConnections) headers.push('connection', 'close');
+    response.writeHead(status, headers);
+    if (!request.complete && this.announcedBytes !== 0 && !this.isLast) {
+      // A connection that ends before its client has sent all is reset, and the client may not see the answer.
+      for (const part of parts) response.write(part);
+      request.on('end', () => response.end()).resume();
+    } else if (bytes <= LARGE_BYTES) {
+      // A text with a character per byte goes out together with the headers.
+      response.end(Buffer.concat(parts, bytes).toString('latin1'), 'latin1');
+    } else {
       response.cork();
       for (const part of parts) response.write(part);
       response.end();
     }
-    this.awaitReader();
-  }
-
-  /** Writes status and headers; null: the client is gone, or they were sent. */
-  private sendHead(status: number, headers: string[], bytes: number): ServerResponse | null {
-    const { connection, response, site, trace } = this;
-    if (this.isGone || response.headersSent) return null;
-    headers.push('content-length', String(bytes));
-    if (site.origins.isOn) headers.push(...site.origins.headersFor(this.header.origin));
-    if (trace !== null) headers.push('traceparent', trace);
-    if (connection.ends) headers.push('connection', 'close');
-    return response.writeHead(status, headers);
-  }
-
-  /** Ends the connection of a client that does not read, once it makes no progress. */
-  private awaitReader(): void {
-    const { response, site } = this;
-    if (response.writableLength === 0) return;
-    const { sendTimeoutMs } = site.settings;
-    response.setTimeout(sendTimeoutMs, () => {
-      site.events.cutOff(
-        this.connection.address,
-        `it read nothing of its answer for ${sendTimeoutMs / 1000} s`,
-      );
-      this.request.socket.destroy();
-    });
-    response.once('close', () => this.request.socket.setTimeout(0));
-  }
-
-  /** Drops the rest of the body for a while: a connection that is closed before that is reset, and its client sees no answer. */
-  private linger(text: string): void {
-    const { request, response } = this;
-    this.hold(0);
-    response.write(text);
-    const end = () => response.end();
-    const timer = setTimeout(end, MOST_LINGER_MS);
-    request.on('close', () => clearTimeout(timer));
-    request.on('end', end).resume();
   }
 }
 
@@ -348,26 +222,15 @@ function bytesOf(json: string | Uint8Array): Uint8Array {
 /** Time for which input is still read after an error, so that the client sees the answer. */
 const LINGER_MS = 1000;
 
-/** Ends a connection with the reason, as the answer to any input. */
-export function hangUp(socket: Socket, problem: ApiError | null): void {
-  if (socket.writable) socket.end(problem === null ? '' : lastAnswer(problem));
+/** Answers bytes that are no request, and ends their connection. */
+export function hangUp(socket: Socket, { kind, message }: ApiError): void {
+  const { http } = API_ERRORS[kind];
+  const text = JSON.stringify({ error: message });
+  const head = `HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\nconnection: close\r\ncontent-type: ${JSON_TYPE}`;
+  socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
   // A connection that is closed with bytes unread is reset, and its client may not see what was written.
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
-}
-
-/** An answer as it goes over the wire, after which the connection ends. */
-function lastAnswer({ kind, message }: ApiError): string {
-  const text = JSON.stringify({ error: message });
-  const status = API_ERRORS[kind].http;
-  return [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'connection: close',
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(text)}`,
-    '',
-    text,
-  ].join('\r\n');
 }
 
 /** Error of Node's HTTP parser. */
@@ -394,24 +257,13 @@ export function parserProblem({ code = '', reason }: ParserError): ApiError | nu
   }
 }
 
-/** Answer to CONNECT, after which no more HTTP may follow. */
-export const NO_PROXY = new ApiError('unimplemented', 'CONNECT is not supported: this server is no proxy');
-
-/**
- * Throws an `ApiError` for a request that Node takes although others could read its length or its addressee otherwise
- * (RFC 9112).
- */
-export function checkFraming({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
+/** Throws an `ApiError` for a request that Node takes although others could read the length of its body otherwise (RFC 9112), or without a Host. */
+export function checkFraming({ headers, httpVersionMinor }: IncomingMessage): void {
   const { host, 'transfer-encoding': coding } = headers;
-  if (coding !== undefined && httpVersionMinor === 0)
-    throw new ApiError('invalid', 'transfer-encoding is not part of HTTP/1.0');
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    throw new ApiError(
-      'unimplemented',
-      `transfer-encoding ${shown(coding)} is not supported: send chunked, and name compression in content-encoding`,
-    );
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i].toLowerCase() === 'host') hosts++;
-  if (hosts > 1 || (host === undefined && httpVersionMinor > 0))
-    throw new ApiError('invalid', `header Host: expected one, got ${hosts}`);
+  if (host === undefined && httpVersionMinor > 0) throw new ApiError('invalid', 'header Host is missing');
+  if (coding === undefined || (httpVersionMinor > 0 && coding.toLowerCase() === 'chunked')) return;
+  throw new ApiError(
+    'unimplemented',
+    `transfer-encoding ${shown(coding)} is not supported: send chunked in HTTP/1.1, and name compression in content-encoding`,
+  );
 }

@@ -7,7 +7,13 @@ import type { InferenceService } from '../service.js';
 import { listen, renewTls } from '../wire/listener.js';
 import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
 import { answerOf, Call, expectedBytes, mostBytes } from './call.js';
-import { type Frontend, type FrontendOptions, type FrontendSettings, settle, UNHEARD } from './frontend.js';
+import {
+  type Frontend,
+  type FrontendOptions,
+  type FrontendSettings,
+  settle,
+  type TurnedAway,
+} from './frontend.js';
 import {
   acceptedEncoding,
   answerJson,
@@ -19,12 +25,10 @@ import {
 import {
   ALLOW,
   checkFraming,
-  HttpConnection,
+  type HttpConnection,
   HttpExchange,
   HttpSite,
   hangUp,
-  MOST_IDLE_LOOKS,
-  NO_PROXY,
   type ParserError,
   parserProblem,
 } from './http-exchange.js';
@@ -36,7 +40,7 @@ import {
   INLINE_JSON_BYTES,
   MOST_CONTROL_BYTES,
   MOST_HEADER_BYTES,
-  MOST_TURNED_AWAY,
+  MOST_PIPELINED,
   mostAnswerBytes,
 } from './limits.js';
 import { checkToken } from './site.js';
@@ -56,57 +60,69 @@ const LAST_CALL_MS = 250;
 export async function openHttpFrontend(
   service: InferenceService,
   options: FrontendOptions,
-  events = UNHEARD,
+  turnedAway: TurnedAway = () => {},
 ): Promise<Frontend> {
   const settings = settle(options);
-  const site = new HttpSite(service, settings, events);
+  const site = new HttpSite(service, settings, turnedAway);
   const server = newServer(settings);
   const connections = new Map<Socket, HttpConnection>();
-  limitConnections(server, site);
+  server.on('connection', (socket: Socket) => void site.admit(socket));
   server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
     // It may have been turned away.
-    if (!socket.writable) return;
-    connections.set(socket, new HttpConnection(site, socket, site.accountOf(socket)));
-    socket.once('close', () => connections.delete(socket));
+    if (socket.destroyed) return;
+    const exchanges = new Set<HttpExchange>();
+    connections.set(socket, { account: site.accountOf(socket), exchanges });
+    socket.once('close', () => {
+      connections.delete(socket);
+      for (const exchange of exchanges) exchange.end();
+    });
   });
   const take = (asksFirst: boolean) => (request: IncomingMessage, response: ServerResponse) => {
-    const connection = connections.get(request.socket);
+    const { socket } = request;
+    const connection = connections.get(socket);
     if (connection === undefined) return;
+    if (connection.exchanges.size >= MOST_PIPELINED) {
+      socket.destroy();
+      return;
+    }
     const exchange = new HttpExchange(site, connection, request, response, asksFirst);
-    if (connection.begin(exchange)) exchange.attempt(() => dispatch(exchange));
+    exchange.attempt(() => dispatch(exchange));
   };
   server.on('request', take(false));
   server.on('checkContinue', take(true));
   // What else a client may expect does not matter.
   server.on('checkExpectation', take(false));
-  server.on('connect', (_request, socket) => connections.get(socket.resume() as Socket)?.end(NO_PROXY));
-  server.on('clientError', (error: ParserError, socket) => {
+  server.on('clientError', (error: ParserError, duplex) => {
+    const socket = duplex as Socket;
     const problem = parserProblem(error);
-    const connection = connections.get(socket as Socket);
-    if (problem === null || connection === undefined) {
-      socket.destroy();
-      return;
+    const [exchange] = connections.get(socket)?.exchanges ?? [];
+    if (problem?.kind === 'tooSlow') site.apiErrors.add('tooSlow');
+    if (problem !== null && exchange === undefined) hangUp(socket, problem);
+    else if (problem === null || exchange.request.complete || exchange.response.headersSent)
+      socket.destroySoon();
+    else {
+      exchange.isLast = true;
+      exchange.refuse(problem);
     }
-    if (problem.kind === 'tooSlow') events.cutOff(connection.address, problem.message);
-    connection.end(problem);
+  });
+  server.setTimeout(settings.idleTimeoutMs, (socket) => {
+    const [exchange] = connections.get(socket)?.exchanges ?? [];
+    // Its client may wait for the service for as long as the SLO.
+    if (exchange?.request.complete !== true || socket.writableLength > 0) socket.destroy();
   });
   const port = await listen(server, settings, ' for HTTP');
-  const looks = setInterval(() => {
-    for (const connection of connections.values()) connection.look();
-  }, settings.idleTimeoutMs / MOST_IDLE_LOOKS).unref();
   return { port, close: (graceful) => close(graceful), renew: (tls) => renewTls(server, tls) };
 
   async function close(graceful: boolean): Promise<void> {
     site.isClosing = true;
-    if (graceful && connections.size > 0) await new Promise((resolve) => setTimeout(resolve, LAST_CALL_MS));
+    if (graceful) await new Promise((resolve) => setTimeout(resolve, LAST_CALL_MS));
     const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
     // Idle connections end now, the others with their last answer.
     const closed = new Promise((resolve) => server.close(resolve));
-    for (const connection of connections.values()) connection.destroySilent();
+    for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     if (!graceful) server.closeAllConnections();
     await closed;
     clearTimeout(giveUp);
-    clearInterval(looks);
     await site.codec.close();
   }
 }
@@ -117,34 +133,15 @@ function newServer({ tls, ...settings }: FrontendSettings): Server {
     maxHeaderSize: MOST_HEADER_BYTES,
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
-    // Two timers for each request; `HttpConnection.look` takes none.
+    // Two timers for each request; the timeout of the server is one per connection.
     keepAliveTimeout: 0,
-    connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 10),
-    // Looked at with the rest of a request, to be refused with words.
+    // Refused with a reason instead.
     requireHostHeader: false,
+    connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 10),
     noDelay: true,
   };
   if (tls === null) return createServer(options);
   return createTlsServer({ ...options, ...tls, handshakeTimeout: handshakeTimeoutMs });
-}
-
-/** Admits connections up to the limit; further ones get a reason, unless they expect TLS. */
-function limitConnections(server: Server, site: HttpSite): void {
-  let leaving = 0;
-  server.on('connection', (socket: Socket) => {
-    try {
-      site.admit(socket);
-    } catch (error) {
-      socket.on('error', () => {});
-      if (site.settings.tls !== null || leaving >= MOST_TURNED_AWAY) {
-        socket.destroy();
-        return;
-      }
-      leaving++;
-      socket.once('close', () => leaving--);
-      hangUp(socket, asApiError(error));
-    }
-  });
 }
 
 /** Gets the parts of the path and returns the answer, sent as JSON. Throws an `ApiError`. */
@@ -203,9 +200,9 @@ const CORS_HEADERS =
 /** Answers a request with its handler's result as JSON, if any. Throws an `ApiError`, or rejects with it. */
 function dispatch(exchange: HttpExchange): unknown {
   const { request, path, site, header } = exchange;
-  exchange.isLast = true;
   checkFraming(request);
-  exchange.isLast = false;
+  // A client that was not told to go on may leave out the body.
+  exchange.isLast = exchange.asksFirst;
   const { method } = request;
   const found = ROUTES.find((one) => one.path.test(path));
   exchange.isInfer = found?.handle === infer;

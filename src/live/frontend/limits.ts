@@ -20,11 +20,9 @@ export interface Limits {
   readonly maxClientRequests: number | null;
   /** Time for the headers of a request: 408. */
   readonly headersTimeoutMs: number;
-  /** Time for a whole request, with its body: 408. */
+  /** Time for a whole request, with its body: 408, DEADLINE_EXCEEDED; and to read a response of gRPC: the connection is closed. */
   readonly requestTimeoutMs: number;
-  /** Time without progress of a client that reads an answer: its connection is closed. */
-  readonly sendTimeoutMs: number;
-  /** Time between two requests of a connection, which is closed then. */
+  /** Time without progress of a connection between two requests, or with an answer that is not read: it is closed. */
   readonly idleTimeoutMs: number;
   /** Time for a TLS handshake: the connection is closed. */
   readonly handshakeTimeoutMs: number;
@@ -45,7 +43,6 @@ export function defaultLimits(): Limits {
     maxClientRequests: DEFAULT_CLIENT_REQUESTS,
     headersTimeoutMs: 30_000,
     requestTimeoutMs: 300_000,
-    sendTimeoutMs: 30_000,
     idleTimeoutMs: 75_000,
     handshakeTimeoutMs: 10_000,
   };
@@ -73,19 +70,8 @@ export const MOST_PIPELINED = 16;
 export const MOST_CALLS = 128;
 /** Requests of one gRPC stream under way; the client's next ones wait. */
 export const MOST_STREAMED = 16;
-/** Time to send a gRPC message, and to read a response: DEADLINE_EXCEEDED, or its connection is closed. */
-export const MESSAGE_TIMEOUT_MS = 30_000;
-/** Bytes of a gRPC response that a client must read per millisecond beyond that. */
-export const LEAST_BYTES_PER_MS = (256 * KIB) / 1000;
-/** Streams that watch the server's health, for each thread of the frontend: RESOURCE_EXHAUSTED. Half may be of one address. */
-export const MOST_WATCHES = 1024;
-/** Chunks of a body: with more, they must have 32 bytes on average, or get 400. */
-export const MOST_TINY_CHUNKS = 1024;
-export const LEAST_CHUNK_BYTES = 32;
-/** A rest of a refused body that is read and dropped, so that the connection can go on. */
-export const SMALL_REST_BYTES = 64 * KIB;
-/** Time for which the rest of a larger one is read and dropped, so that its client sees the answer. */
-export const MOST_LINGER_MS = 5000;
+/** Memory of a piece of a body besides its bytes. */
+export const PIECE_BYTES = 128;
 /** JSON, and bodies in all, that are read or written at once; larger ones in a codec thread, and so is all that is compressed. */
 export const INLINE_JSON_BYTES = 64 * KIB;
 export const INLINE_BODY_BYTES = MIB;
@@ -97,8 +83,6 @@ export const CODEC_TIMEOUT_MS = 15_000;
 export const MOST_CODEC_QUEUE = 256;
 /** Elements of one output that are sorted for a classification: 413. */
 export const MOST_CLASSIFIED = 2 ** 18;
-/** Most connections beyond the limit that get a reason at a time; further ones are closed without one. */
-export const MOST_TURNED_AWAY = 100;
 /** Time that a graceful close waits for pending requests. */
 export const GRACE_MS = 10_000;
 

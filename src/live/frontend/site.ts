@@ -11,7 +11,7 @@ import {
 } from '../service.js';
 import { tokensMatch } from '../wire/credentials.js';
 import { ApiError, ApiErrorCounts, asApiError, serverNotReady, shown } from './api-error.js';
-import type { FrontendEvents, FrontendSettings, TenantHeader } from './frontend.js';
+import type { FrontendSettings, TenantHeader, TurnedAway } from './frontend.js';
 import type { Json } from './json.js';
 import { type Account, Budget, type Limits, mostAnswerBytes } from './limits.js';
 
@@ -28,7 +28,7 @@ export class Site {
     transport: 'http' | 'grpc',
     readonly service: InferenceService,
     readonly settings: FrontendSettings,
-    readonly events: FrontendEvents,
+    private readonly turnedAway: TurnedAway,
   ) {
     this.catalog = new Catalog(service, settings);
     this.apiErrors = new ApiErrorCounts(settings.apiErrors, transport);
@@ -36,15 +36,17 @@ export class Site {
     this.budget = new Budget(settings, settings.budget ?? undefined);
   }
 
-  /** Admits a connection until it closes. Throws an `ApiError` beyond the limit. */
-  admit(socket: Socket): Account {
+  /** Admits a connection until it closes. Beyond the limit it is closed; null. */
+  admit(socket: Socket): Account | null {
     const account = this.accountOf(socket);
+    socket.on('error', () => {});
     try {
       account.enter();
     } catch (error) {
       this.apiErrors.add(asApiError(error).kind);
-      this.events.turnedAway(account.client);
-      throw error;
+      this.turnedAway(account.client);
+      socket.destroy();
+      return null;
     }
     socket.once('close', () => account.leave());
     return account;

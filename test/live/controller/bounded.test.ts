@@ -2,7 +2,11 @@ import { expect, it } from 'vitest';
 import { Clock } from '../../../src/base/clock/clock.js';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
-import { RemoteService, ThreadRequests } from '../../../src/live/frontend/thread/remote-service.js';
+import {
+  type FrontendCalls,
+  RemoteService,
+  ThreadRequests,
+} from '../../../src/live/frontend/thread/remote-service.js';
 import type { WatchedService } from '../../../src/live/service.js';
 import type { ThreadHandle, ThreadPort } from '../../../src/live/world/threads.js';
 import { grown, largerOf, sizesOf } from '../sizes.js';
@@ -59,8 +63,8 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     postMessage: (message: unknown) => ask(message),
     on: (_: string, heard: typeof answer) => (answer = heard),
   };
-  const post = (message: { readonly kind: string; readonly items?: readonly unknown[] }) => {
-    if (message.kind === 'answers') answered.sent += message.items?.length ?? 0;
+  const post = (message: readonly [id: number, method: string, args: readonly (readonly unknown[])[]]) => {
+    if (message[1] === 'answers') answered.sent += message[2][0].length;
     answer(message);
   };
   const thread = {
@@ -71,7 +75,7 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     controller.state,
     new Clock(REAL_TIME, 0),
     port as unknown as ThreadPort,
-    () => {},
+    {} as FrontendCalls,
   );
   const requests = new ThreadRequests(controller as unknown as WatchedService, thread, () => {});
   return { service, requests, answered };

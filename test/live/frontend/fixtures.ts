@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Frontend, FrontendEvents, FrontendOptions } from '../../../src/live/frontend/frontend.js';
+import type { Frontend, FrontendOptions, TurnedAway } from '../../../src/live/frontend/frontend.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import type { InferenceService } from '../../../src/live/service.js';
@@ -17,9 +17,9 @@ const DEFAULTS = { port: 0, defaultSloNs: 60e9, serverVersion: '1.2.3' };
 export async function openHttp(
   service: InferenceService,
   options: Partial<FrontendOptions> = {},
-  events?: FrontendEvents,
+  turnedAway?: TurnedAway,
 ) {
-  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options }, events);
+  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options }, turnedAway);
   opened.push(frontend);
   return { frontend, port: frontend.port, http: new HttpClient(frontend.port) };
 }
@@ -27,9 +27,9 @@ export async function openHttp(
 export async function openGrpc(
   service: InferenceService,
   options: Partial<FrontendOptions> = {},
-  events?: FrontendEvents,
+  turnedAway?: TurnedAway,
 ) {
-  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options }, events);
+  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options }, turnedAway);
   opened.push(frontend);
   return frontend;
 }

@@ -16,25 +16,18 @@ const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
 const BODY = JSON.stringify({ inputs: [tensor('x', 'FP32', [1, 4], [1, 2, 3, 4])] });
 
 describe('a body over the limit', () => {
-  it('is turned away before it was sent', async () => {
-    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
-    const answer = await exchangeRaw(port, `${head('content-length: 1001')}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer).toContain('{"error":"the body is larger than 1000 bytes"}');
-  });
-
-  it('is turned away before the client was asked to go on', async () => {
-    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
-    const answer = await exchangeRaw(port, `${head('content-length: 1001\r\nexpect: 100-continue')}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-  });
-
-  it('is not read to its end where its length was not given', async () => {
-    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
-    const chunk = `3e9\r\n${'x'.repeat(1001)}\r\n`;
-    expect(await exchangeRaw(port, `${head('transfer-encoding: chunked')}${chunk}`)).toMatch(
-      /^HTTP\/1\.1 413 /,
-    );
+  it.each([
+    ['before it was sent', 'connection: close\r\ncontent-length: 1001', ''],
+    ['before the client was asked to go on', 'content-length: 1001\r\nexpect: 100-continue', ''],
+    [
+      'where its length was not given',
+      'transfer-encoding: chunked',
+      `3e9\r\n${'x'.repeat(1001)}\r\n0\r\n\r\n`,
+    ],
+  ])('is turned away %s', async (_, header, sent) => {
+    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000, idleTimeoutMs: 300 });
+    const answer = await exchangeRaw(port, `${head(header)}${sent}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 .*\{"error":"the body is larger than 1000 bytes"\}$/s);
   });
 
   it('leaves room for one that is just as large as allowed, in many pieces', async () => {

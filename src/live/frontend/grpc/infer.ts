@@ -26,7 +26,7 @@ export class GrpcInfer {
   async unary(bytes: Uint8Array, rpc: Rpc): Promise<object> {
     const answered = await this.ask(bytes, rpc, rpc.arrivalNs);
     if (answered.response instanceof ApiError) throw answered.response;
-    rpc.responds(answered.bytes);
+    rpc.responds();
     return answered.response;
   }
 
@@ -126,7 +126,7 @@ function send(
     response instanceof ApiError
       ? { error_message: response.message, infer_response: { id } }
       : { infer_response: response };
-  rpc.responds(bytes);
+  rpc.responds();
   return new Promise((resolve) => {
     call.write(message, () => {
       rpc.sent(bytes);

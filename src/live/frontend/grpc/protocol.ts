@@ -1,13 +1,12 @@
 import { fileURLToPath } from 'node:url';
-import type { ServerWritableStream, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
 import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 import type { InferenceService } from '../../service.js';
-import { ApiError, shown } from '../api-error.js';
-import { MOST_CONTROL_BYTES, MOST_WATCHES } from '../limits.js';
+import { MOST_CONTROL_BYTES } from '../limits.js';
 import type { Catalog } from '../site.js';
-import { type Message, type Respond, rpcOf, unary } from './rpc.js';
+import { type Respond, unary } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
 export const PROTOCOL_FILE = fileURLToPath(
@@ -66,6 +65,21 @@ export function small(service: ServiceDefinition): ServiceDefinition {
   return Object.fromEntries(limited);
 }
 
+/** Services whose health is known: the server as a whole. */
+export const HEALTH_NAMES = ['', SERVICE];
+
+/** The health service with one unknown name in place of all others: its library keeps each that is ever watched. */
+export function named(health: ServiceDefinition): ServiceDefinition {
+  const limited = Object.entries(small(health)).map(([name, method]) => {
+    const requestDeserialize = (bytes: Buffer) => {
+      const { service } = method.requestDeserialize(bytes) as { readonly service?: string };
+      return { service: HEALTH_NAMES.includes(service ?? '') ? service : 'of another name' };
+    };
+    return [name, { ...method, requestDeserialize }];
+  });
+  return Object.fromEntries(limited);
+}
+
 /** The methods of the Open Inference Protocol. Those with tensors decode their messages themselves. */
 export function inferenceService(): ServiceDefinition {
   const asBytes = { requestDeserialize: (bytes: Buffer) => bytes };
@@ -102,50 +116,4 @@ export function catalogMethods(service: InferenceService, catalog: Catalog): Unt
     },
   };
   return Object.fromEntries(Object.entries(methods).map(([name, respond]) => [name, unary(respond)]));
-}
-
-/** A stream that follows the server's health. */
-interface Watch {
-  readonly stream: ServerWritableStream<Message, object>;
-  readonly client: string;
-  readonly isOfServer: boolean;
-}
-
-/** The health of the server; single models have none. `grpc-health-check` keeps every name that was ever watched. */
-export class Health {
-  readonly methods: UntypedServiceImplementation = {
-    Check: unary(({ service }) => {
-      if (isServer(service)) return { status: this.status };
-      throw new ApiError('unknown', `the health of ${shown(service)} is not known`);
-    }),
-    List: unary(() => ({ statuses: { '': { status: this.status }, [SERVICE]: { status: this.status } } })),
-    Watch: (stream: Watch['stream']) => this.watch(stream),
-  };
-  private status = 'NOT_SERVING';
-  private readonly watches = new Set<Watch>();
-
-  show(status: 'SERVING' | 'NOT_SERVING'): void {
-    if (status === this.status) return;
-    this.status = status;
-    for (const { stream, isOfServer } of this.watches) if (isOfServer) stream.write({ status });
-  }
-
-  private watch(stream: Watch['stream']): void {
-    const rpc = rpcOf(stream.metadata);
-    const { client } = rpc;
-    const ofClient = [...this.watches].filter((other) => other.client === client).length;
-    if (this.watches.size >= MOST_WATCHES || ofClient >= MOST_WATCHES / 2) {
-      rpc.refuse(new ApiError('overBudget', 'too many streams watch this server already: use Check'));
-      return;
-    }
-    const isOfServer = isServer(stream.request.service);
-    const watch = { stream, client, isOfServer };
-    this.watches.add(watch);
-    stream.on('cancelled', () => this.watches.delete(watch));
-    stream.write({ status: isOfServer ? this.status : 'SERVICE_UNKNOWN' });
-  }
-}
-
-function isServer(service: string): boolean {
-  return service === '' || service === SERVICE;
 }

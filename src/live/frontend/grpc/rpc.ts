@@ -12,14 +12,7 @@ import { peerOf } from '../../wire/guarded-port.js';
 import { grpcListener, onAccepted } from '../../wire/listener.js';
 import { API_ERRORS, ApiError, asApiError } from '../api-error.js';
 import type { Call } from '../call.js';
-import {
-  type Account,
-  type Held,
-  LEAST_BYTES_PER_MS,
-  MESSAGE_TIMEOUT_MS,
-  MOST_CONTROL_BYTES,
-  MOST_HEADER_BYTES,
-} from '../limits.js';
+import { type Account, type Held, MOST_CONTROL_BYTES, MOST_HEADER_BYTES } from '../limits.js';
 import { type Site, traceOf } from '../site.js';
 
 const LONGEST_MESSAGE = 4096;
@@ -46,7 +39,9 @@ export class Rpc {
   isRefused = false;
   /** Requests of a stream whose responses are pending. */
   underWay = 0;
-  /** Deadline of its client, on the service's clock. */
+  /** Time of its headers, on the service's clock. */
+  readonly arrivalNs: number;
+  /** Deadline of its client, on that clock. */
   readonly untilNs: number;
   /** Requests that the service has not answered. */
   readonly calls = new Set<Call>();
@@ -58,22 +53,21 @@ export class Rpc {
   /** Time from which the client counts as too slow. */
   private dueMs = Number.POSITIVE_INFINITY;
 
+  /** Throws an `ApiError` for a stream too many: each counts as a request of its client. */
   constructor(
-    private readonly call: ServerInterceptingCallInterface,
+    private readonly site: Site,
     readonly connection: Connection,
+    private readonly call: ServerInterceptingCallInterface,
     private readonly metadata: Metadata,
-    /** Time of its headers, on the service's clock. */
-    readonly arrivalNs: number,
     private readonly kind: RpcKind,
   ) {
-    this.untilNs = arrivalNs + msUntil(Number(call.getDeadline())) * NS_PER_MS;
-    if (!kind.requestStream) this.dueMs = performance.now() + MESSAGE_TIMEOUT_MS;
-    this.held = connection.account.hold();
+    const { account } = connection;
+    if (kind.responseStream) account.ask(1);
+    this.arrivalNs = site.service.nowNs();
+    this.untilNs = this.arrivalNs + msUntil(Number(call.getDeadline())) * NS_PER_MS;
+    if (!kind.requestStream) this.startClock();
+    this.held = account.hold();
     connection.begin(kind.isPublic);
-  }
-
-  get client(): string {
-    return this.connection.account.client;
   }
 
   get trace(): string | null {
@@ -100,13 +94,13 @@ export class Rpc {
   halfClosed(): void {
     if (!this.isReceiving) return;
     this.isReceiving = false;
-    this.connection.end(this.kind.isPublic);
+    this.connection.end();
   }
 
-  /** Notes a response of `bytes`, whose memory is held, as sent. */
-  responds(bytes: number): void {
+  /** A response, whose memory is held, is being sent. */
+  responds(): void {
     this.unread++;
-    this.dueMs = performance.now() + MESSAGE_TIMEOUT_MS + bytes / LEAST_BYTES_PER_MS;
+    this.startClock();
   }
 
   /** The client has read a response. */
@@ -126,7 +120,7 @@ export class Rpc {
   refuse(apiError: ApiError): void {
     if (this.isOver || this.isRefused) return;
     this.isRefused = true;
-    this.dueMs = Math.min(this.dueMs, performance.now() + MESSAGE_TIMEOUT_MS);
+    this.startClock();
     for (const call of this.calls) call.cancel();
     this.call.sendStatus(statusOf(apiError));
   }
@@ -144,25 +138,30 @@ export class Rpc {
     if (this.isOver) return;
     this.isOver = true;
     this.halfClosed();
+    if (this.kind.responseStream) this.connection.account.answered(1);
     for (const call of this.calls) call.cancel();
     this.held.set(0);
   }
 
-  /** Ends the call if its client is too slow, and says why; null: it is not. */
-  cutOff(nowMs: number): string | null {
-    if (nowMs < this.dueMs) return null;
-    if (this.unread > 0 || this.isRefused) {
-      this.connection.close();
-      return 'its response is read too slowly';
+  /** Ends the call if its client is too slow. */
+  look(nowMs: number): void {
+    if (nowMs < this.dueMs) return;
+    this.site.apiErrors.add('tooSlow');
+    if (this.unread > 0 || this.isRefused) this.connection.close();
+    else {
+      const { requestTimeoutMs } = this.site.settings;
+      this.refuse(new ApiError('tooSlow', `the message did not arrive within ${requestTimeoutMs / 1000} s`));
     }
-    const why = `the message did not arrive within ${MESSAGE_TIMEOUT_MS / 1000} s`;
-    this.refuse(new ApiError('tooSlow', why));
-    return why;
   }
 
   /** Reserves memory until the call ends; a negative number releases some. Throws an `ApiError`. */
   hold(bytes: number): void {
     if (!this.isOver) this.held.set(this.held.bytes + bytes);
+  }
+
+  /** Its client has to send its message, or read its response, from now on. */
+  private startClock(): void {
+    this.dueMs = performance.now() + this.site.settings.requestTimeoutMs;
   }
 }
 
@@ -185,9 +184,10 @@ function overheadOf(bytes: number): number {
 
 /** A client's connection, and the memory of its incomplete messages. */
 class Connection {
-  /** Calls with incomplete messages, and how many of them showed the token. */
+  /** Calls with incomplete messages. */
   private receiving = 0;
-  private trusted = 0;
+  /** True once a call has shown the token. */
+  private isTrusted = false;
   /** Bytes of the socket that belong to complete messages. */
   private settledBytes = 0;
   private readonly held: Held;
@@ -203,14 +203,13 @@ class Connection {
   begin(isPublic: boolean): void {
     if (this.receiving === 0) this.settledBytes = this.socket.bytesRead;
     this.receiving++;
-    if (!isPublic) this.trusted++;
+    if (!isPublic) this.isTrusted = true;
   }
 
   /** A call has sent all. */
-  end(isPublic: boolean): void {
+  end(): void {
     this.receiving--;
-    if (!isPublic) this.trusted--;
-    if (this.trusted === 0) this.held.set(0);
+    if (this.receiving === 0) this.held.set(0);
   }
 
   /** Notes a complete message of `bytes`. */
@@ -220,13 +219,13 @@ class Connection {
   }
 
   /**
-   * Takes memory for what has come of incomplete messages, at most all that was sent since they began. Calls without a
-   * token reserve none, and may send at most `MOST_HEADER_BYTES`. Throws an `ApiError`.
+   * Takes memory for what has come of incomplete messages, at most all that was sent since they began. Without the token
+   * that may be `MOST_HEADER_BYTES`. Throws an `ApiError`.
    */
   hold(): void {
     if (this.receiving === 0) return;
     const bytes = this.socket.bytesRead - this.settledBytes;
-    if (this.trusted > 0) this.held.set(bytes);
+    if (this.isTrusted) this.held.set(bytes);
     else if (bytes > MOST_HEADER_BYTES) throw new ApiError('tooLarge', 'the message is too large');
   }
 
@@ -262,20 +261,16 @@ export class Connections {
     for (const connection of this.open.values()) connection.close();
   }
 
-  /** Closes a connection beyond a limit. */
   private admit(socket: Socket): void {
-    socket.on('error', () => {});
+    const account = this.site.admit(socket);
+    if (account === null) return;
     const key = peerOf(socket);
-    try {
-      const connection = new Connection(socket, this.site.admit(socket));
-      this.open.set(key, connection);
-      socket.once('close', () => {
-        this.open.delete(key);
-        connection.close();
-      });
-    } catch {
-      socket.destroy();
-    }
+    const connection = new Connection(socket, account);
+    this.open.set(key, connection);
+    socket.once('close', () => {
+      this.open.delete(key);
+      connection.close();
+    });
   }
 
   /** Closes connections whose incomplete messages take too much memory. Call now and then. */

@@ -14,13 +14,13 @@ const data = workerData as FrontendThreadData;
 const { transport } = data;
 passOnWarnings(`frontend-${transport}`);
 
-const open: OpenTransport = async (service, options, events) => {
+const open: OpenTransport = async (service, options, turnedAway) => {
   // Each thread loads only what it needs.
   const openFrontend =
     transport === 'http'
       ? (await import('../http-frontend.js')).openHttpFrontend
       : (await import('../grpc-frontend.js')).openGrpcFrontend;
-  frontend = await openFrontend(service, options, events);
+  frontend = await openFrontend(service, options, turnedAway);
   return frontend;
 };
 
@@ -68,4 +68,4 @@ setInterval(collect, COLLECT_MS).unref();
 
 let frontend: Frontend | null = null;
 process.on('uncaughtException', fail);
-await runFrontend(REAL_WORLD, parentPort, data, open);
+runFrontend(REAL_WORLD, parentPort, data, open);

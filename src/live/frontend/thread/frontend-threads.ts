@@ -11,7 +11,7 @@ import { within } from '../../within.js';
 import { REAL_WORLD } from '../../world/real-world.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
+import type { Frontend, FrontendOptions, TurnedAway } from '../frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../limits.js';
 import { type FrontendThreadData, ThreadRequests, type Transport } from './remote-service.js';
 
@@ -28,10 +28,7 @@ interface FrontendThreadsOptions {
   readonly firstSlot: number;
   /** A thread ended by itself, with all requests of its clients; another takes its place. */
   readonly died: (reason: string) => void;
-  /** A client was cut off because it is too slow. */
-  readonly cutOff: FrontendEvents['cutOff'];
-  /** Connections were turned away. */
-  readonly turnedAway: (clients: readonly string[]) => void;
+  readonly turnedAway: TurnedAway;
   /** A thread hangs, with its port and all requests of its clients; no other takes its place. */
   readonly hung?: (what: string) => void;
 }
@@ -109,7 +106,6 @@ class FrontendHost {
   private isClosing = false;
   /** The present certificate, if it is not the first one. */
   private renewed: ServerTls | null = null;
-  private closed: () => void = () => {};
   private readonly unwatch: () => void;
   /** Pulse that shows the thread that this one does not hang. */
   private readonly pulse = newPulse();
@@ -131,7 +127,7 @@ class FrontendHost {
   /** Resolves when it listens. Rejects as the frontend does. */
   start(port: number): Promise<void> {
     this.port = port;
-    return new Promise((resolve, reject) => this.launch(resolve, reject));
+    return this.launch();
   }
 
   /** As a frontend's. */
@@ -140,11 +136,8 @@ class FrontendHost {
     this.pause?.cancel();
     const { thread } = this;
     if (thread !== null) {
-      const end = new Promise<void>((resolve) => {
-        this.closed = resolve;
-      });
-      this.requests?.post({ kind: 'close', graceful });
-      await within(this.world.time, end, CLOSE_NS);
+      const closed = this.requests?.channel.call('close', graceful).catch(() => {});
+      await within(this.world.time, closed ?? Promise.resolve(), CLOSE_NS);
       await thread.terminate();
     }
     this.unwatch();
@@ -154,18 +147,21 @@ class FrontendHost {
   /** As a frontend's. */
   renew(tls: ServerTls): void {
     this.renewed = tls;
-    this.requests?.post({ kind: 'renew', tls });
+    // A thread that has gone, or cannot open, gets it with the next start.
+    this.requests?.channel.call('renew', tls).catch(() => {});
   }
 
-  private launch(listening: () => void, failed: (error: Error) => void): void {
+  /** Resolves when the thread listens. Rejects as the frontend does. */
+  private async launch(): Promise<void> {
     const { service, options } = this;
+    const { transport } = options;
     const { threads } = this.world;
     const pulse = new PulseWatch(this.world, (hung) => {
-      this.drop();
-      options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
+      this.drop(hung);
+      options.hung?.(`the thread of the ${transport} frontend ${hung}`);
     });
     const workerData: FrontendThreadData = {
-      transport: options.transport,
+      transport,
       options: {
         ...options.frontend,
         ...{ port: this.port, budget: this.budget, reusePort: options.threads > 1 },
@@ -178,56 +174,46 @@ class FrontendHost {
     };
     const thread = threads.start(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
       workerData,
-      name: `frontend-${options.transport}`,
+      name: `frontend-${transport}`,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
     });
     this.thread = thread;
+    this.requests = new ThreadRequests(service, thread, options.turnedAway);
     let isListening = false;
     let reason = '';
-    this.requests = new ThreadRequests(service, thread, (message) => {
-      if (message.kind === 'closed') this.closed();
-      else if (message.kind === 'cutOff') options.cutOff(message.client, message.why);
-      else if (message.kind === 'turnedAway') options.turnedAway(message.clients);
-      else if (message.kind === 'listening') {
-        isListening = true;
-        this.port = message.port;
-        listening();
-      } else {
-        this.drop();
-        void thread.terminate();
-        const { code, message: why } = message;
-        failed(code === null ? new Error(why) : new EscapementError(code, why));
-      }
-    });
     thread.on('error', (error) => {
       reason = error.message;
     });
     thread.on('exit', (status) => {
       pulse.stop();
       if (this.thread !== thread) return;
-      this.drop();
-      clearBudgetSlot(this.budget);
       const why = reason || `it ended with status ${status}`;
-      if (this.isClosing) this.closed();
-      else if (isListening) this.replace(why);
-      else failed(new Error(why));
+      this.drop(why);
+      clearBudgetSlot(this.budget);
+      if (isListening) this.replace(why);
     });
+    try {
+      this.port = await this.requests.channel.call('open');
+      isListening = true;
+    } catch (error) {
+      if (this.thread === thread) this.drop('it cannot open');
+      void thread.terminate();
+      throw error;
+    }
   }
 
   private replace(reason: string): void {
+    if (this.isClosing) return;
     this.options.died(reason);
     this.pause = this.world.time.after(this.pauses.delayMs(this.service.nowNs()), () =>
-      this.launch(
-        () => {},
-        ({ message }) => this.replace(message),
-      ),
+      this.launch().catch(({ message }) => this.replace(message)),
     );
   }
 
   /** The thread is used no more. */
-  private drop(): void {
+  private drop(why: string): void {
     this.thread = null;
-    this.requests?.end();
+    this.requests?.end(why);
   }
 }
 

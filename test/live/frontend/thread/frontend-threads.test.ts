@@ -22,7 +22,6 @@ const FREE = echoModel('free', false, [['x', 'FP32', [-1]]]);
 async function serve(options: Partial<FrontendOptions> = {}, transport: 'http' | 'grpc' = 'http') {
   const service = new FakeService([SMALL, LARGE, FREE]);
   const died: string[] = [];
-  const cutOff: [client: string, why: string][] = [];
   const turnedAway: string[] = [];
   const frontend = await openFrontendThreads(service, {
     transport,
@@ -31,11 +30,10 @@ async function serve(options: Partial<FrontendOptions> = {}, transport: 'http' |
     counters: newBudgetCounters(1),
     firstSlot: 0,
     died: (reason) => died.push(reason),
-    cutOff: (client, why) => cutOff.push([client, why]),
-    turnedAway: (clients) => turnedAway.push(...clients),
+    turnedAway: (client) => turnedAway.push(client),
   });
   onTestFinished(() => frontend.close(false));
-  return { service, frontend, died, cutOff, turnedAway, http: new HttpClient(frontend.port) };
+  return { service, frontend, died, turnedAway, http: new HttpClient(frontend.port) };
 }
 
 /** A batch for the large model, as binary data. */
@@ -122,15 +120,6 @@ describe('a frontend in a thread of its own', () => {
       status: 429,
       json: { predicted_ms: 5000 },
     });
-  });
-
-  it.each([
-    ['bodies', 'POST /v2/models/small/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 5000\r\n\r\n{'],
-    ['headers', 'GET /v2 HT'],
-  ])('says which clients it cuts off: slow %s', async (_, sent) => {
-    const { frontend, cutOff } = await serve({ headersTimeoutMs: 200, requestTimeoutMs: 200 });
-    expect(await exchangeRaw(frontend.port, Buffer.from(sent))).toMatch(/^HTTP\/1\.1 408 /);
-    await expect.poll(() => cutOff).toEqual([['127.0.0.1', 'the request arrives too slowly']]);
   });
 
   it('says which clients have too many connections', async () => {
