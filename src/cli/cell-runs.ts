@@ -9,7 +9,7 @@ import type { queueFlags } from './common-options.js';
 import { interruptible } from './interruption.js';
 import type { ValuesOf } from './options.js';
 import { openProgress, type Progress } from './progress.js';
-import { readAuthority, readSecret } from './token.js';
+import { authorityIn } from './token.js';
 import { packageVersion } from './version.js';
 
 type QueueArgs = Omit<ValuesOf<ReturnType<typeof queueFlags>>, 'queue'>;
@@ -56,6 +56,12 @@ export class CellRuns {
     this.known++;
     if (found.status === 'failed') this.failed++;
     else if (found.reused) this.reused++;
+  }
+
+  /** Counts a finished run, of unknown total number. */
+  ran(reused: boolean): void {
+    this.count({ status: 'done', reused });
+    this.show(plural(this.known, 'run'));
   }
 
   show(note: string): void {
@@ -117,13 +123,13 @@ async function openQueue(address: QueueAddress): Promise<QueueRunner> {
   return openQueueRunner(address, { version: packageVersion(), say });
 }
 
-/** Server named by the flags. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
+/** Server named by the flags. Throws `E_USAGE` and `E_TLS`. */
 export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
   const { queueAddress } = await import('../run/queue/address.js');
   const { 'queue-ca': authority, 'queue-password-file': password } = args;
   return queueAddress(args.queue, {
-    ...(authority === undefined ? {} : { ca: await readAuthority(authority, 'queue-ca') }),
-    ...(password === undefined ? {} : { password: await readSecret(password, 'queue-password-file') }),
+    ...(authority === undefined ? {} : { ca: await authorityIn(authority, 'queue-ca') }),
+    ...(password === undefined ? {} : { password: password.secret }),
   });
 }
 

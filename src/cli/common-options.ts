@@ -4,7 +4,7 @@ import type { ErrorPlace } from '../base/errors.js';
 import { readInput } from '../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { writeOut } from '../text/terminal.js';
-import { choiceOr, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
+import { choiceOr, file, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
 
 /** The experiment that a command runs. */
 export const experimentFile = required(text('Experiment file (YAML); - reads standard input'));
@@ -29,8 +29,8 @@ export function print(args: { readonly json: boolean }, value: unknown, text: ()
 
 /** Token for a server, and trust in its certificate, of a client command. */
 export const accessFlags = group('Server', {
-  'token-file': text('File with the token that the server requires'),
-  ca: text('Verify a TLS server against the authority in this file (PEM)'),
+  'token-file': file('File with the token that the server requires'),
+  ca: file('Verify a TLS server against the authority in this file (PEM)'),
   insecure: toggle('Accept any certificate of a TLS server'),
 });
 
@@ -64,8 +64,8 @@ export function cellFlags() {
 
 /** Queue of cells, and credentials for its server. */
 export function queueFlags<Q extends Options>(queue: Q) {
-  const ca = text('Verify a rediss:// server against the authority in this file (PEM)');
-  const password = text('Password for the server, in place of one in the URL');
+  const ca = file('Verify a rediss:// server against the authority in this file (PEM)');
+  const password = file('Password for the server, in place of one in the URL');
   return group('Queue', {
     queue,
     'queue-ca': { ...ca, implies: 'queue' },

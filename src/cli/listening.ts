@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs';
 import { connect, isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { formatAddress } from '../live/wire/address.js';
+import { isContainer, thisHost } from '../tools/doctor/host.js';
 import { usageError } from './options.js';
 
 /** A listener on this machine accepts a connection at once. */
 const CONNECT_MS = 1000;
-const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 /**
  * Throws `E_LISTEN`, before long work begins, if something listens on one of the ports given by flags. Null: not used.
@@ -68,12 +67,7 @@ export function hintAtHost(host: string, token: string | null, log: Logger): voi
     log.warn(
       `anyone who can reach ${host} can use this process and change what it serves: add --token-file FILE and TLS, or let only trusted machines reach its ports`,
     );
-  } else if (isLocal && isInContainer()) {
+  } else if (isLocal && isContainer(thisHost())) {
     log.info(`only clients in this container can reach ${host}: add --host 0.0.0.0 to serve others`);
   }
-}
-
-function isInContainer(): boolean {
-  const { KUBERNETES_SERVICE_HOST, container } = process.env;
-  return (KUBERNETES_SERVICE_HOST ?? container) !== undefined || CONTAINER_FILES.some((f) => existsSync(f));
 }

@@ -6,7 +6,6 @@ import type { RuntimeSettings } from '../config/schema-runtime.js';
 import {
   type OriginalSettings,
   readRuntime,
-  readServerSettings,
   type ServerSettings,
   type SettingsSources,
 } from '../config/server-settings.js';
@@ -28,22 +27,26 @@ export function settingsSources({ experiment, set }: SettingsArgs): SettingsSour
 }
 
 /**
- * Settings of a server here; the time limit for preparing models starts now. Reports settings without effect. Throws as
- * `readServerSettings`.
+ * Settings of a server here, by `readServerSettings`, or of models, by `readRuntime`; the time limit for preparing models
+ * starts now. Reports settings without effect. Throws as `read`.
  */
-export async function serverSettingsOf(
+export async function settingsOf(
+  read: (sources: SettingsSources) => Promise<OriginalSettings>,
   args: SettingsArgs,
   say = (warning: string) => warn([warning]),
 ): Promise<ServerSettings> {
-  return inEffect(await readServerSettings(settingsSources(args)), say);
+  const loaded = await read(settingsSources(args));
+  limitRuntimeCalls(loaded.settings.runtime.prepareLimit / NS_PER_MS);
+  for (const warning of warningsOf(loaded)) say(warning);
+  return loaded.settings;
 }
 
 /** Runtime settings of models here, when a scheduler elsewhere uses them. */
 export async function runtimeOf(
   args: SettingsArgs,
-  say = (warning: string) => warn([warning]),
+  say?: (warning: string) => void,
 ): Promise<RuntimeSettings> {
-  return inEffect(await readRuntime(settingsSources(args)), say).runtime;
+  return (await settingsOf(readRuntime, args, say)).runtime;
 }
 
 /** Settings without effect on this machine, one per line. */
@@ -58,10 +61,4 @@ export function warningsOf(loaded: OriginalSettings): string[] {
 export async function experimentWarnings(file: string, overrides: readonly string[]): Promise<string[]> {
   const set = overrides.filter((override) => /^\s*runtime\b/.test(override));
   return warningsOf(await readRuntime(settingsSources({ experiment: file, set })));
-}
-
-function inEffect(loaded: OriginalSettings, say: (warning: string) => void): ServerSettings {
-  limitRuntimeCalls(loaded.settings.runtime.prepareLimit / NS_PER_MS);
-  for (const warning of warningsOf(loaded)) say(warning);
-  return loaded.settings;
 }

@@ -59,7 +59,8 @@ function flagsOf({ url, ...args }: LoadArgs): string[] {
     ...(['connections', 'retry', 'payload', 'token-file', 'ca', 'insecure'] as const).flatMap((name) => {
       const value = args[name];
       if (value === undefined || value === false) return [];
-      return value === true ? [`--${name}`] : [`--${name} ${quoted(String(value))}`];
+      const text = typeof value === 'object' ? value.path : String(value);
+      return value === true ? [`--${name}`] : [`--${name} ${quoted(text)}`];
     }),
   ];
 }

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import type { InferredOptionTypes, Options } from 'yargs';
 import { EscapementError } from '../base/errors.js';
+import { fileProblem } from '../base/files/disk-files.js';
+import { inputPath } from '../base/files/input-path.js';
 import { parseBytes, parseDuration, parseRate, parseShare } from '../config/units-text.js';
 
 /** Values of options by name. */
@@ -29,6 +32,41 @@ const rateOf = quantityOf(parseRate, Number.MIN_VALUE, 'must be a rate above 0 s
 /** A text as given. */
 export const text = optional((given) => given);
 export const textOr = withDefault((given) => given);
+
+/** A file named by an option, read when it is used. */
+export class GivenFile {
+  constructor(
+    readonly path: string,
+    private readonly flag: string,
+  ) {}
+
+  /** Throws `E_FILE_MISSING`. */
+  get bytes(): Buffer {
+    try {
+      return readFileSync(inputPath(this.path));
+    } catch (error) {
+      throw fileProblem(error, this.path, { flag: this.flag });
+    }
+  }
+
+  /** Its text without surrounding white space. Throws `E_USAGE` if there is none; no error quotes it. */
+  get secret(): string {
+    return this.bytes.toString('utf8').trim() || this.refuse('the file is empty');
+  }
+
+  /** A secret of characters that every header and every gRPC metadata value can carry. Throws `E_USAGE`. */
+  get token(): string {
+    const { secret } = this;
+    return /^[\x20-\x7e]+$/.test(secret)
+      ? secret
+      : this.refuse('the token must be one line of printable ASCII');
+  }
+
+  private refuse(what: string): never {
+    throw usageError(`${this.flag} ${this.path}: ${what}`);
+  }
+}
+export const file = optional((path, flag) => new GivenFile(path, flag));
 
 /** An address to listen on; IPv6 may be in brackets, as in a URL. */
 export const addressOr = withDefault((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
@@ -119,12 +157,12 @@ export function wholeNumber(given: string, name: string, min: number): number {
 }
 
 /** An optional option parsed by a function, whose errors need not name it; the help explains its absence. */
-export function optional<T>(read: Read<T>) {
+export function optional<T>(read: (given: string, flag: string) => T) {
   // yargs makes a list of a repeated option, which is a mistake here.
-  const coerce = (given: string): T => {
+  const coerce = (given: string, flag = ''): T => {
     if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
     if (given === '') throw new Error('needs a value');
-    return read(given);
+    return read(given, flag);
   };
   return (describe: string, defaultDescription?: string) =>
     ({ type: 'string', requiresArg: true, describe, defaultDescription, coerce }) as const;
@@ -135,9 +173,9 @@ export function withDefault<T>(read: Read<T>) {
   return (byDefault: string, describe: string) => ({ ...optional(read)(describe), default: byDefault });
 }
 
-function naming<T>(name: string, given: unknown, read: (given: never) => T): T {
+function naming<T>(name: string, given: unknown, read: (given: never, flag: string) => T): T {
   try {
-    return read(given as never);
+    return read(given as never, name);
   } catch (error) {
     // Errors that name their option already pass through.
     if (error instanceof EscapementError) throw error;

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { WatchedFiles } from '../base/files/watched-files.js';
 import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificates.js';
 import { checkIdentity, type ServerTls } from '../live/wire/credentials.js';
+import type { GivenFile } from './options.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -13,47 +14,40 @@ interface Reports {
 }
 
 /** Calls `renew` for the certificate and key of a server. */
-export function renewIdentity(
-  args: Args,
-  tls: ServerTls | null,
-  reports: Reports,
-  apply: (tls: ServerTls) => void,
-): void {
-  renew('server', { cert: 'tls-cert', key: 'tls-key' }, args, tls, reports, (identity) => {
+export function renewIdentity(args: Args, reports: Reports, apply: (tls: ServerTls) => void): void {
+  renew('server', ['tls-cert', 'tls-key'], args, reports, ([cert, key]) => {
+    const identity = { cert: cert!, key: key! };
     checkIdentity(identity, 'the certificate and key of the server');
     apply(identity);
   });
 }
 
 /**
- * Reloads the files named by flags whenever they change, for later connections. Logs the new certificate, the first in
- * the files, and each problem once. `apply` throws if the files are unusable.
+ * Reloads the files of these flags, if given, whenever they change, for later connections. Logs the new certificate, the
+ * first in the files, and each problem once. `apply` throws if the files are unusable.
  */
-export function renew<Name extends string>(
+export function renew(
   use: CertificateUse,
-  flags: Readonly<Record<Name, string>>,
+  flags: readonly string[],
   args: Args,
-  contents: Readonly<Record<NoInfer<Name>, Buffer>> | null | undefined,
   { log, gauges }: Reports,
-  apply: (contents: Readonly<Record<NoInfer<Name>, Buffer>>) => void,
+  apply: (contents: readonly Buffer[]) => void,
 ): void {
-  if (contents === null || contents === undefined) return;
-  const names = Object.keys(flags) as Name[];
-  const pick = <T>(of: (name: Name) => T) =>
-    Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, T>;
-  const shown = names.map((name) => `--${flags[name]}`).join(' and ');
-  let used = contents[names[0]!];
+  const files = flags.flatMap((flag) => (args[flag] as GivenFile | undefined) ?? []);
+  if (files.length < flags.length) return;
+  const shown = flags.map((flag) => `--${flag}`).join(' and ');
+  let used = files[0]!.bytes;
   const uses = (what: string) => {
     gauges.uses(use, used);
     log.info(facts(used), `${shown}: ${what}`);
   };
   gauges.uses(use, used);
   new WatchedFiles({
-    paths: pick((name) => String(args[flags[name]])),
-    contents: pick((name) => contents[name]),
+    paths: files.map(({ path }) => path),
+    contents: files.map(({ bytes }) => bytes),
     use: (now) => {
       apply(now);
-      used = now[names[0]!];
+      used = now[0]!;
       uses('the files have changed; new connections use their new content');
     },
     restored: () => uses('the files are usable again, with the content that is in use'),

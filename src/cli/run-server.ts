@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
-import type { ServerSettings } from '../config/server-settings.js';
+import { readServerSettings, type ServerSettings } from '../config/server-settings.js';
 import { sharesLine } from '../config/tenant-shares.js';
 import { formatBytes } from '../config/units-text.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
@@ -16,11 +16,11 @@ import type { ServerOptions } from '../serve/server-options.js';
 import { EXIT_INTERRUPTED, exitCodeOf } from './exit-codes.js';
 import { untilStopped } from './interruption.js';
 import { checkPorts, hintAtHost } from './listening.js';
-import { serverSettingsOf } from './live-settings.js';
+import { settingsOf } from './live-settings.js';
 import { usageError, type ValuesOf } from './options.js';
 import { renewIdentity } from './renewal.js';
 import type { listenFlags, serverFlags } from './server-options.js';
-import { tlsOf, tokenOf } from './token.js';
+import { tlsOf } from './token.js';
 import { packageVersion } from './version.js';
 
 type ServerArgs = ValuesOf<typeof listenFlags> & ValuesOf<typeof serverFlags>;
@@ -74,7 +74,7 @@ export async function runServer(
     const listening: ServerOptions['listening'] = (ports) => {
       const { certificates } = ports;
       const reports = { log, gauges: certificates };
-      renewIdentity(args, options.frontend.tls ?? null, reports, (tls) => ports.renew(tls));
+      renewIdentity(args, reports, (tls) => ports.renew(tls));
       workers.listening?.(certificates);
       hintAtHost(args.host, options.frontend.token ?? null, log);
     };
@@ -113,7 +113,7 @@ async function serverOptions(
   args: ServerArgs,
   log: Logger,
 ): Promise<Omit<ServerOptions, 'links' | 'deployment' | 'hung'>> {
-  const settings = await serverSettingsOf(args, (warning) => log.warn(warning));
+  const settings = await settingsOf(readServerSettings, args, (warning) => log.warn(warning));
   const shares = sharesLine(settings.tenants.list);
   if (shares !== null) log.info(shares);
   return {
@@ -126,8 +126,8 @@ async function serverOptions(
     metricsModels: args['metrics-models'],
     ui: args.ui,
     frontend: {
-      token: await tokenOf(args),
-      tls: await tlsOf(args),
+      token: args['token-file']?.token ?? null,
+      tls: tlsOf(args),
       maxBodyBytes: args['max-body'],
       maxJsonBytes: args['max-json'],
       ...(args['max-inflight'] === undefined ? {} : { maxInflightBytes: args['max-inflight'] }),

@@ -11,6 +11,7 @@ import {
   duration,
   durationOr,
   durationOrOff,
+  file,
   group,
   list,
   optional,
@@ -104,9 +105,9 @@ export const listenFlags = {
     'metrics-port': portOr('8002', 'Port of /metrics for Prometheus; off: none'),
   }),
   ...group('Security', {
-    'token-file': text('File with the token that clients must send'),
-    'tls-cert': { ...text("This server's certificate (PEM); requires --tls-key"), implies: 'tls-key' },
-    'tls-key': { ...text('Its private key (PEM)'), implies: 'tls-cert' },
+    'token-file': file('File with the token that clients must send'),
+    'tls-cert': { ...file("This server's certificate (PEM); requires --tls-key"), implies: 'tls-key' },
+    'tls-key': { ...file('Its private key (PEM)'), implies: 'tls-cert' },
   }),
   ...group('Log', {
     'log-level': choiceOr(

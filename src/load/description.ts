@@ -140,18 +140,14 @@ export function hasLength(inputs: readonly TensorDescription[]): boolean {
   return inputs.some(({ shape }) => shape[0] < 0 && shape.slice(1).some((size) => size < 0));
 }
 
+const CONFIG = z.object({ parameters: z.object({ buckets: z.object({ string_value: z.string() }) }) });
+const LENGTHS = z.array(z.int().positive()).min(1);
+
 /** Lengths in a model's configuration, stored as JSON in `parameters`; null if there are none. */
 export function lengthsOf(config: unknown): LengthDescription | null {
-  const { parameters } = (config ?? {}) as { parameters?: unknown };
-  const { buckets } = (parameters ?? {}) as Partial<Record<string, { string_value?: unknown }>>;
-  if (typeof buckets?.string_value !== 'string') return null;
   try {
-    const lengths: unknown = JSON.parse(buckets.string_value);
-    if (!Array.isArray(lengths) || lengths.length === 0) return null;
-    const ascend = lengths.every(
-      (length, i) => Number.isSafeInteger(length) && length > (lengths[i - 1] ?? 0),
-    );
-    return ascend ? { buckets: lengths } : null;
+    const buckets = LENGTHS.parse(JSON.parse(CONFIG.parse(config).parameters.buckets.string_value));
+    return buckets.every((length, i) => length > (buckets[i - 1] ?? 0)) ? { buckets } : null;
   } catch {
     return null;
   }

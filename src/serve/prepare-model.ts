@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { fileDigest } from '../base/files/file-digest.js';
-import { writeShared } from '../base/files/shared-file.js';
+import { writeWhole } from '../base/files/output-file.js';
 import { NS_PER_S } from '../base/units.js';
 import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
@@ -107,7 +107,7 @@ async function profileOf(
   say(`measuring ${model.name} on ${device.kind}: ${why}`);
   const measured = await measureProfile(model, device, { cacheDir, budgetNs });
   const profile = measure === 'full' ? measured.profile : { ...measured.profile, provisional: true };
-  writeShared(known.path, `${JSON.stringify(profile, null, 2)}\n`);
+  writeWhole(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
 }
 

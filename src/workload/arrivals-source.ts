@@ -8,7 +8,7 @@ import { readBlocks } from './files/read-blocks.js';
 import type { Frame } from './frame.js';
 import { longestOf } from './lengths.js';
 import { BaseSource } from './source.js';
-import type { ArrivalsSpec } from './spec.js';
+import type { SpecOf } from './spec.js';
 
 /**
  * Plays a file of `arrival_ns,model_id,slo_ns`, optionally with a `length`, a block of it in memory at a time.
@@ -26,7 +26,7 @@ export class ArrivalsSource extends BaseSource {
   private any = false;
   private ended = false;
 
-  private constructor(spec: ArrivalsSpec, table: Table<LayoutOf<'arrivals'>>, frame: Frame) {
+  private constructor(spec: SpecOf<'arrivals'>, table: Table<LayoutOf<'arrivals'>>, frame: Frame) {
     super(frame.sloNs);
     this.table = table;
     this.rows = new ArrivalRows(table, modelIds(frame.modelNames), {
@@ -43,7 +43,7 @@ export class ArrivalsSource extends BaseSource {
   }
 
   /** Opens the file and reads up to the first arrival. */
-  static async open(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<ArrivalsSource> {
+  static async open(spec: SpecOf<'arrivals'>, frame: Frame, files: InputFiles): Promise<ArrivalsSource> {
     const table = await openTable(files, spec.path, 'arrivals');
     const source = new ArrivalsSource(spec, table, frame);
     try {

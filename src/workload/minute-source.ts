@@ -7,7 +7,7 @@ import { assignModels } from './assign.js';
 import type { Frame } from './frame.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { BaseSource } from './source.js';
-import type { Assignment, Azure2019Spec } from './spec.js';
+import type { Assignment, SpecOf } from './spec.js';
 
 /** Limit on density: closer arrivals would exceed a clock of whole nanoseconds, and any memory. */
 const LEAST_MEAN_GAP_NS = 100;
@@ -117,7 +117,7 @@ function busiestMinute({ start, minutes }: MinuteCounts): number {
 
 /** Half-open slice of minutes to play, all by default. Throws `E_CONFIG_VALUE` outside the trace. */
 export function minuteSlice(
-  spec: Azure2019Spec,
+  spec: SpecOf<'azure-2019'>,
   counts: MinuteCounts,
   frame: Frame,
 ): readonly [number, number] {

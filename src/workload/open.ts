@@ -18,14 +18,7 @@ import { popularityTable } from './popularity.js';
 import { ScaledSource, type Scaling } from './scaled-source.js';
 import { selectModels } from './select-models.js';
 import type { StreamedSource } from './source.js';
-import type {
-  ArrivalsSpec,
-  Azure2019Spec,
-  Azure2021Spec,
-  AzureLikeSpec,
-  AzureLlmSpec,
-  WorkloadSpec,
-} from './spec.js';
+import type { SpecOf, WorkloadSpec } from './spec.js';
 
 /** A workload that is ready to play. */
 export interface Workload {
@@ -100,7 +93,7 @@ async function openKind(spec: WorkloadSpec, frame: Frame, files: InputFiles): Pr
   }
 }
 
-async function openArrivals(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<Workload> {
+async function openArrivals(spec: SpecOf<'arrivals'>, frame: Frame, files: InputFiles): Promise<Workload> {
   const { scale = 1, speed = 1 } = spec;
   const limited = Number.isFinite(frame.endNs);
   const asWritten = scale === 1 && speed === 1;
@@ -114,12 +107,12 @@ async function openArrivals(spec: ArrivalsSpec, frame: Frame, files: InputFiles)
   };
 }
 
-async function openAzure2019(spec: Azure2019Spec, frame: Frame, files: InputFiles): Promise<Workload> {
+async function openAzure2019(spec: SpecOf<'azure-2019'>, frame: Frame, files: InputFiles): Promise<Workload> {
   const counts = await parsed(files, spec.path, readAzure2019);
   return playMinutes(counts, { ...spec, minutes: minuteSlice(spec, counts, frame) }, frame);
 }
 
-function openAzureLike(spec: AzureLikeSpec, frame: Frame): Workload {
+function openAzureLike(spec: SpecOf<'azure-like'>, frame: Frame): Workload {
   const counts = generateAzureLike(spec, frame.random('trace'));
   const scale = spec.scale * playedShare(spec.intervalNs);
   return playMinutes(counts, { ...spec, scale, minutes: [0, counts.minutes] }, frame);
@@ -133,14 +126,14 @@ function playMinutes(counts: MinuteCounts, options: MinuteOptions, frame: Frame)
   };
 }
 
-async function openAzure2021(spec: Azure2021Spec, frame: Frame, files: InputFiles): Promise<Workload> {
+async function openAzure2021(spec: SpecOf<'azure-2021'>, frame: Frame, files: InputFiles): Promise<Workload> {
   const trace = await parsed(files, spec.path, readAzure2021);
   return playRows(trace, spec, frame, {
     modelOf: assignModels(trace.functions, frame.models, spec.assign),
   });
 }
 
-async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles): Promise<Workload> {
+async function openAzureLlm(spec: SpecOf<'azure-llm'>, frame: Frame, files: InputFiles): Promise<Workload> {
   const tokens = spec.length?.kind === 'tokens' ? spec.length : null;
   const trace =
     tokens === null

@@ -128,7 +128,7 @@ test('a full disk behind standard output is reported in one line', ({ skip }) =>
   });
   closeSync(full);
   expect(stderr).toMatch(
-    /^escapement: E_FILE_WRITE: standard output: cannot be written: no space is left on the disk \(ENOSPC\)\n$/,
+    /^escapement: E_FILE_WRITE: standard output: cannot be written: no space left on device \(ENOSPC\)\n$/,
   );
   expect(status).toBe(22);
 });

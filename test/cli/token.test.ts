@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { readToken, tokenOf } from '../../src/cli/token.js';
+import { GivenFile } from '../../src/cli/options.js';
 import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 import { tinyProfile } from './server-process.js';
 
@@ -21,26 +21,22 @@ const REFUSED: readonly [string, string | Uint8Array, string][] = [
   ['UTF-16', Buffer.from('\ufeffsesame', 'utf16le'), ASCII],
 ];
 
-const READERS: readonly [string, (path: string) => Promise<unknown>][] = [
-  ['token-file', (path) => tokenOf({ 'token-file': path })],
-  ['worker-token-file', (path) => readToken(path, 'worker-token-file')],
-];
+/** Token in a file, as an option reads it. */
+const read = (path: string) => new GivenFile(path, '--token-file').token;
 
-describe.each(READERS)('a file of --%s', (flag, reader) => {
-  it.each(REFUSED)('is refused with %s', async (_, content, why) => {
+describe('a file of --token-file', () => {
+  it.each(REFUSED)('is refused with %s', (_, content, why) => {
     const path = writeIn(tempDir(), 'token', content);
-    await expect(reader(path)).rejects.toMatchObject({
-      code: 'E_USAGE',
-      message: `--${flag} ${path}: ${why}`,
-    });
+    const refused = expect.objectContaining({ code: 'E_USAGE', message: `--token-file ${path}: ${why}` });
+    expect(() => read(path)).toThrow(refused);
   });
 
-  it('holds one line of printable ASCII', async () => {
+  it('holds one line of printable ASCII', () => {
     let printable = '';
     for (let code = 0x21; code < 0x7f; code++) printable += String.fromCharCode(code);
-    for (const token of [printable, 'open sesame', 'x'])
-      for (const content of [token, `${token}\n`, `${token}\r\n`, `  ${token}\t\n\n`, `\ufeff${token}`])
-        expect(await reader(writeIn(tempDir(), 'token', content))).toBe(token);
+    for (const text of [printable, 'open sesame', 'x'])
+      for (const content of [text, `${text}\n`, `${text}\r\n`, `  ${text}\t\n\n`, `\ufeff${text}`])
+        expect(read(writeIn(tempDir(), 'token', content))).toBe(text);
   });
 });
 

@@ -2,18 +2,18 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openWorkload } from '../../src/workload/index.js';
-import type { ArrivalsSpec } from '../../src/workload/spec.js';
+import type { SpecOf } from '../../src/workload/spec.js';
 import { collect, failure, modelNames, scratch } from './support.js';
 
 const { file } = scratch();
 const HEADER = 'arrival_ns,model_id,slo_ns\n';
 
-async function open(path: string, changes: Partial<ArrivalsSpec> = {}, models = modelNames(3)) {
-  const spec: ArrivalsSpec = { kind: 'arrivals', path, overrideSlo: false, ...changes };
+async function open(path: string, changes: Partial<SpecOf<'arrivals'>> = {}, models = modelNames(3)) {
+  const spec: SpecOf<'arrivals'> = { kind: 'arrivals', path, overrideSlo: false, ...changes };
   return openWorkload(spec, { models, sloNs: 77, seed: 1 });
 }
 
-async function play(text: string, changes: Partial<ArrivalsSpec> = {}, models = modelNames(3)) {
+async function play(text: string, changes: Partial<SpecOf<'arrivals'>> = {}, models = modelNames(3)) {
   return collect((await open(file('arrivals.csv', HEADER + text), changes, models)).source);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NS_PER_MINUTE } from '../../src/base/units.js';
 import { openWorkload } from '../../src/workload/index.js';
-import type { Azure2019Spec } from '../../src/workload/spec.js';
+import type { SpecOf } from '../../src/workload/spec.js';
 import { collect, failure, modelNames, scratch } from './support.js';
 
 const { file } = scratch();
@@ -10,7 +10,7 @@ const path = file(
   'counts.csv',
   'HashFunction,1,2,3,4,5\nrare,10,0,0,0,10\nbusy,3000,6000,0,6000,3000\nmiddle,1000,0,0,2000,1000\n',
 );
-const spec: Azure2019Spec = {
+const spec: SpecOf<'azure-2019'> = {
   kind: 'azure-2019',
   path,
   scale: 1,
@@ -18,11 +18,11 @@ const spec: Azure2019Spec = {
   intervalNs: NS_PER_MINUTE,
 };
 
-async function open(changes: Partial<Azure2019Spec> = {}, models = 3) {
+async function open(changes: Partial<SpecOf<'azure-2019'>> = {}, models = 3) {
   return openWorkload({ ...spec, ...changes }, { models: modelNames(models), sloNs: 1, seed: 1 });
 }
 
-async function play(changes: Partial<Azure2019Spec> = {}, models = 3) {
+async function play(changes: Partial<SpecOf<'azure-2019'>> = {}, models = 3) {
   return collect((await open(changes, models)).source);
 }
 
@@ -72,7 +72,7 @@ describe('counts of a minute become arrivals in it', () => {
 });
 
 describe('functions drive models', () => {
-  const modelsOf = async (changes: Partial<Azure2019Spec>, models: number) => {
+  const modelsOf = async (changes: Partial<SpecOf<'azure-2019'>>, models: number) => {
     const modelOf = new Map((await play(changes, models)).map(({ user, model }) => [user, model]));
     return [0, 1, 2].map((user) => modelOf.get(user));
   };

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
 import { openWorkload, type StreamedSource } from '../../src/workload/index.js';
-import type { ArrivalsSpec } from '../../src/workload/spec.js';
+import type { SpecOf } from '../../src/workload/spec.js';
 import { failure, modelNames, scratch } from './support.js';
 
 const { file } = scratch();
 const HEADER = 'arrival_ns,model_id,slo_ns,length\n';
 
-async function open(path: string, changes: Partial<ArrivalsSpec> = {}) {
-  const spec: ArrivalsSpec = { kind: 'arrivals', path, overrideSlo: false, ...changes };
+async function open(path: string, changes: Partial<SpecOf<'arrivals'>> = {}) {
+  const spec: SpecOf<'arrivals'> = { kind: 'arrivals', path, overrideSlo: false, ...changes };
   return openWorkload(spec, { models: modelNames(3), sloNs: 77, seed: 1 });
 }
 
@@ -23,7 +23,7 @@ async function rowsOf(source: StreamedSource): Promise<number[][]> {
   }
 }
 
-async function play(path: string, changes: Partial<ArrivalsSpec> = {}) {
+async function play(path: string, changes: Partial<SpecOf<'arrivals'>> = {}) {
   return rowsOf((await open(path, changes)).source);
 }
 

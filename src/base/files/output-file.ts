@@ -1,4 +1,5 @@
 // Output files are written whole or not at all.
+import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -20,8 +21,8 @@ import { makeFolder } from './make-folder.js';
 const CHUNK_CHARS = 256 * 1024;
 
 /**
- * A file that is written as `PATH.partial` and renamed when complete, so that nothing half-written looks finished.
- * Folders are made as needed. A link stays a link: its target is replaced. Pipes and devices are written in place.
+ * A file that is written under a name of its own, `PATH.….partial`, and renamed when complete, so that nothing
+ * half-written looks finished, and of several writers, also on other machines, one wins. Folders are made as needed. A link stays a link: its target is replaced. Pipes and devices are written in place.
  * Synchronous, so that no signal handler runs in between. Every member throws `E_FILE_WRITE` when the system refuses.
  */
 export class OutputFile {
@@ -38,7 +39,7 @@ export class OutputFile {
       this.finalPath = destination.path;
       if (!destination.inPlace) {
         makeFolder(dirname(this.finalPath));
-        this.partialPath = `${this.finalPath}.partial`;
+        this.partialPath = `${this.finalPath}.${randomUUID()}.partial`;
       }
       // A file written in place may be standard output, which already has text.
       this.fd = this.partialPath === null ? openSync(this.finalPath, 'a') : openSync(this.partialPath, 'w');
@@ -144,21 +145,10 @@ function reasonOf(path: string, { code, message, path: at = path }: NodeJS.Errno
     return `${resolve(at) === resolve(path) ? 'it' : at} is a file, not a folder; choose another folder`;
   }
   if (code === 'ENOENT') return `the system allows no new files or folders in ${dirname(at)}`;
-  const meaning = code === undefined ? undefined : REASONS[code];
-  return meaning === undefined ? message : `${meaning} (${code})`;
+  // Node writes `EACCES: permission denied, open 'FILE'`.
+  const [, meaning = message] = /^\w+: ([^,]+)/.exec(message) ?? [];
+  return code === undefined ? message : `${meaning} (${code})`;
 }
-
-/** Meaning of system error codes. */
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-  ELOOP: 'its links lead in a circle',
-  ENAMETOOLONG: 'its name is too long',
-  ENOSPC: 'no space is left on the disk',
-  ENOTDIR: 'part of its path is a file, not a folder',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-};
 
 /** Destination of an output file's text. */
 interface Destination {

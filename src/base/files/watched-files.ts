@@ -4,12 +4,12 @@ import { inputPath } from './input-path.js';
 /** Polling interval. */
 const LOOK_MS = 5000;
 
-interface WatchedFilesOptions<Name extends string> {
-  readonly paths: Readonly<Record<Name, string>>;
-  /** Initial contents. */
-  readonly contents: Readonly<Record<Name, Buffer>>;
+interface WatchedFilesOptions {
+  readonly paths: readonly string[];
+  /** Initial contents, in the order of the paths. */
+  readonly contents: readonly Buffer[];
   /** Called on changed contents. Throws if they are unusable. */
-  readonly use: (contents: Readonly<Record<Name, Buffer>>) => void;
+  readonly use: (contents: readonly Buffer[]) => void;
   /** Called once per distinct problem: contents unusable, or a file unreadable. */
   readonly failed: (error: Error) => void;
   /** Called when, after a failure, the files hold the contents in use again. */
@@ -22,7 +22,7 @@ interface WatchedFilesOptions<Name extends string> {
  * links that change targets. Unusable contents may be half written, so a problem is reported only if the next poll
  * finds it, too.
  */
-export class WatchedFiles<Name extends string> {
+export class WatchedFiles {
   private readonly timer: NodeJS.Timeout;
   private used: string;
   /** Problem found by the last poll, and the last one reported. */
@@ -30,7 +30,7 @@ export class WatchedFiles<Name extends string> {
   private complained = '';
   private isLooking = false;
 
-  constructor(private readonly options: WatchedFilesOptions<Name>) {
+  constructor(private readonly options: WatchedFilesOptions) {
     this.used = fingerprint(options.contents);
     this.timer = setInterval(() => void this.look(), options.lookMs ?? LOOK_MS).unref();
   }
@@ -44,7 +44,8 @@ export class WatchedFiles<Name extends string> {
     this.isLooking = true;
     let now = '';
     try {
-      const contents = await readAll(this.options.paths);
+      const { paths } = this.options;
+      const contents = await Promise.all(paths.map((path) => readFile(inputPath(path))));
       now = fingerprint(contents);
       if (now !== this.used) this.options.use(contents);
       else if (this.complained !== '') this.options.restored();
@@ -68,18 +69,6 @@ export class WatchedFiles<Name extends string> {
   }
 }
 
-async function readAll<Name extends string>(
-  paths: Readonly<Record<Name, string>>,
-): Promise<Readonly<Record<Name, Buffer>>> {
-  const entries = Object.entries<string>(paths).map(async ([name, path]) => [
-    name,
-    await readFile(inputPath(path)),
-  ]);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-function fingerprint(contents: Readonly<Record<string, Buffer>>): string {
-  return Object.values(contents)
-    .map((bytes) => bytes.toString('base64'))
-    .join(' ');
+function fingerprint(contents: readonly Buffer[]): string {
+  return contents.map((bytes) => bytes.toString('base64')).join(' ');
 }

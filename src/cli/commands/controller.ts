@@ -1,9 +1,9 @@
 import type { WorkerLink } from '../../live/controller/link/worker-link.js';
 import type { JoiningOptions } from '../../serve/joining.js';
 import { checkPorts, listenAddress } from '../listening.js';
-import { group, list, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
+import { file, group, list, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
 import { deploymentFlags, listenFlags, serverFlags } from '../server-options.js';
-import { read, readToken, tlsOf } from '../token.js';
+import { tlsOf } from '../token.js';
 
 export const flags = {
   ...group('Workers', {
@@ -12,8 +12,8 @@ export const flags = {
     'max-gpus': wholeOr(1, 64, 'With --listen, the most GPUs that the cluster may have'),
     'min-workers': wholeOr(1, 1, 'Start once this many are connected; the others join later'),
     standby: toggle('Stand by: take over the workers when the active controller is gone'),
-    'worker-token-file': text('File with the token that the workers require'),
-    'worker-ca': text("Verify the workers' TLS certificates against this authority (PEM)"),
+    'worker-token-file': file('File with the token that the workers require'),
+    'worker-ca': file("Verify the workers' TLS certificates against this authority (PEM)"),
   }),
   ...group('Models', deploymentFlags),
   ...serverFlags,
@@ -45,7 +45,11 @@ export async function handler(args: Args): Promise<void> {
   const { deploymentOptions } = await import('../machine.js');
   const { renew } = await import('../renewal.js');
   const { runServer } = await import('../run-server.js');
-  const access = await workerAccess(args);
+  const { 'worker-token-file': workerToken, 'worker-ca': authority } = args;
+  const access: WorkerAccess = {
+    ...(workerToken && { token: workerToken.token }),
+    ...(authority && { tls: { ca: authority.bytes } }),
+  };
   await runServer('controller', args, async (_settings, { log, world, hung }) => {
     const { call } = new CallThread(world, hung);
     const remote = new RemoteLinks({ world, call, isStandby: args.standby });
@@ -61,19 +65,13 @@ export async function handler(args: Args): Promise<void> {
       links,
       deployment: deploymentOptions(args),
       listening: (certificates) =>
-        renew(
-          'worker_authority',
-          { ca: 'worker-ca' },
-          args,
-          access.tls,
-          { log, gauges: certificates },
-          (tls) => {
-            clientCredentials(tls);
-            remote.renew(tls);
-            // Later connections trust the file's current content.
-            access.tls = tls;
-          },
-        ),
+        renew('worker_authority', ['worker-ca'], args, { log, gauges: certificates }, ([ca]) => {
+          const tls = { ca: ca! };
+          clientCredentials(tls);
+          remote.renew(tls);
+          // Later connections trust the file's current content.
+          access.tls = tls;
+        }),
       minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
       ...(listen === undefined ? {} : { joining: await joiningOf(args, listen, access.token, connect) }),
     };
@@ -92,14 +90,6 @@ type Connect = (
   complain: (what: string) => void,
 ) => WorkerLink;
 
-async function workerAccess(args: Args): Promise<WorkerAccess> {
-  const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
-  return {
-    ...(tokenFile === undefined ? {} : { token: await readToken(tokenFile, 'worker-token-file') }),
-    ...(caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } }),
-  };
-}
-
 async function joiningOf(
   args: Args,
   listen: string,
@@ -108,7 +98,7 @@ async function joiningOf(
 ): Promise<JoiningOptions> {
   const { host, port } = listenAddress(listen, args.host);
   await checkPorts(host, { listen: port });
-  const tls = await tlsOf(args);
+  const tls = tlsOf(args);
   return {
     ...{ host, port, token, maxGpus: args['max-gpus'] },
     ...(tls === null ? {} : { tls }),

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
-import { plural } from '../../text/words.js';
 import type { CellRuns } from '../cell-runs.js';
 import { cellFlags, ciFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { choice, group, list, text, textOr, type ValuesOf } from '../options.js';
@@ -95,10 +94,7 @@ async function search(args: Args, runs: CellRuns): Promise<Plan> {
     ...{ runner: runs.runner, version: packageVersion() },
     ...{ survives: args.survive !== undefined, asksWhatIf: args.html !== undefined },
     ...{ minimize: args.minimize ?? null, prefer: args.prefer ?? null },
-    onRun: (reused: boolean) => {
-      runs.count({ status: 'done', reused });
-      runs.show(plural(runs.known, 'run'));
-    },
+    onRun: (reused: boolean) => runs.ran(reused),
   };
   const { makePlan } = await import('../../run/plan/plan.js');
   const onStart = (seeds: readonly number[], candidates: number) => {

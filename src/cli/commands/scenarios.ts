@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
-import { plural } from '../../text/words.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { group, list, text, textOr, type ValuesOf } from '../options.js';
 import { packageVersion } from '../version.js';
@@ -48,10 +47,7 @@ export async function handler(args: Args): Promise<void> {
         const expected = own + BUILT_IN + (args.target.length === 0 ? 0 : OF_HEADROOM);
         runs.begin(seeds.length * expected, `seed ${seeds.join(', ')}: scenarios, ${runs.place}\n`, true);
       },
-      onRun: (reused) => {
-        runs.count({ status: 'done', reused });
-        runs.show(plural(runs.known, 'run'));
-      },
+      onRun: (reused) => runs.ran(reused),
     }),
   );
   if (out !== undefined) writeWhole(join(out, 'scenarios.json'), `${JSON.stringify(results)}\n`);

@@ -2,9 +2,9 @@ import { isKindName } from '../../live/gpu-kind.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { untilStopped } from '../interruption.js';
 import { checkPorts, hintAtHost } from '../listening.js';
-import { group, list, optional, portOr, sizeOr, text, usageError, type ValuesOf } from '../options.js';
+import { file, group, list, optional, portOr, sizeOr, usageError, type ValuesOf } from '../options.js';
 import { listenFlags, machineFlags, runtimeFlags } from '../server-options.js';
-import { read, tlsOf, tokenOf } from '../token.js';
+import { tlsOf } from '../token.js';
 
 export const flags = {
   ...machineFlags,
@@ -35,7 +35,7 @@ export const flags = {
   ...listenFlags,
   ...group('Security', {
     'controller-ca': {
-      ...text("Verify the controllers' TLS certificates against this authority (PEM)"),
+      ...file("Verify the controllers' TLS certificates against this authority (PEM)"),
       implies: 'controller',
     },
   }),
@@ -59,11 +59,11 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { renew, renewIdentity } = await import('../renewal.js');
   const runtime = await runtimeOf(args, (warning) => log.warn(warning));
   const say = (what: string) => log.info(what);
-  const [token, tls] = [await tokenOf(args), await tlsOf(args)];
-  const { port, host, 'metrics-port': metricsPort, 'controller-ca': caFile } = args;
+  const { port, host, 'metrics-port': metricsPort, 'controller-ca': authority } = args;
+  const [token, tls] = [args['token-file']?.token ?? null, tlsOf(args)];
   if (port === null) throw usageError('--port off: a worker needs a port');
   const { kind, advertise: advertised } = args;
-  const controllerTls = caFile === undefined ? undefined : { ca: await read(caFile, 'controller-ca') };
+  const controllerTls = authority && { ca: authority.bytes };
   if (controllerTls !== undefined) clientCredentials(controllerTls, 'controller');
   const machine = await workerMachine(args, runtime, say);
   await checkPorts(host, { port, 'metrics-port': metricsPort });
@@ -78,10 +78,10 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   });
   const { certificates } = worker;
   const reports = { log, gauges: certificates };
-  renewIdentity(args, tls, reports, (identity) => worker.renew(identity));
-  renew('controller_authority', { ca: 'controller-ca' }, args, controllerTls, reports, (authority) => {
-    clientCredentials(authority, 'controller');
-    worker.trust(authority);
+  renewIdentity(args, reports, (identity) => worker.renew(identity));
+  renew('controller_authority', ['controller-ca'], args, reports, ([ca]) => {
+    clientCredentials({ ca: ca! }, 'controller');
+    worker.trust({ ca: ca! });
   });
   hintAtHost(host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);

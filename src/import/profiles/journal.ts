@@ -6,7 +6,8 @@ import type { Cluster } from '../../core/cluster.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
 import { replayJournal } from '../../live/journal/replay.js';
-import { type Measurement, quantilesOf, type ReadMeasurements, type Stated } from './measurement.js';
+import { summarize } from '../../live/models/measure/durations.js';
+import type { Measurement, ReadMeasurements, Stated } from './measurement.js';
 
 /** Most durations that are kept of one batch size: the first ones. */
 const MOST_RUNS = 100_000;
@@ -25,10 +26,10 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
   const specs = new Map<string, ModelSpec>();
   let cluster!: Cluster;
   let header!: JournalHeader;
-  const add = (key: string, ms: number) => {
+  const add = (key: string, ns: number) => {
     const list = times.get(key) ?? [];
     if (list.length === 0) times.set(key, list);
-    if (list.length < MOST_RUNS) list.push(ms);
+    if (list.length < MOST_RUNS) list.push(ns);
   };
   await replayJournal(path, {
     createPolicy: (recorded, context) => {
@@ -52,10 +53,7 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
         // A profile has one curve; that of the longest inputs is the safe one.
         if (action.kind === INFER && lengths !== undefined && action.bucket !== lengths.length - 1) return;
         const batch = action.kind === LOAD ? 'LOAD' : action.batchSize;
-        add(
-          JSON.stringify([name, kindOf(header, action.gpu), batch]),
-          (action.endNs - action.beginNs) / NS_PER_MS,
-        );
+        add(JSON.stringify([name, kindOf(header, action.gpu), batch]), action.endNs - action.beginNs);
       },
     },
   });
@@ -66,10 +64,10 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
     const { weightsBytes, inputBytes, outputBytes, loadNs } = specs.get(model)!;
     return [
       {
-        ...{ model, precision: stated.precision, batch, ...quantilesOf(durations) },
+        ...{ model, precision: stated.precision, batch, ...summarize(durations) },
         gpu: [stated.gpu, kind].filter((word) => word !== '').join('-'),
         ...{ weightsBytes, inputBytes, outputBytes, runtime: 'onnxruntime (escapement)', from: path },
-        loadMs: loads === undefined ? loadNs / NS_PER_MS : quantilesOf(loads).medianMs,
+        loadMs: loads === undefined ? loadNs / NS_PER_MS : summarize(loads).medianMs,
       },
     ];
   });

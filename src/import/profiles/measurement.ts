@@ -40,21 +40,3 @@ export interface ReadMeasurements {
   /** Sentences about what the figures are. */
   readonly notes: readonly string[];
 }
-
-/** Value at a percentile of ascending values (nearest rank). */
-function percentileOf(ascending: readonly number[], percent: number): number {
-  return ascending[Math.max(0, Math.ceil((percent / 100) * ascending.length) - 1)]!;
-}
-
-/** Quantiles of durations, in any order. */
-export function quantilesOf(durationsMs: readonly number[]) {
-  const ascending = [...durationsMs].sort((a, b) => a - b);
-  return {
-    runs: ascending.length,
-    minMs: ascending[0]!,
-    medianMs: percentileOf(ascending, 50),
-    p90Ms: percentileOf(ascending, 90),
-    p99Ms: percentileOf(ascending, 99),
-    maxMs: ascending[ascending.length - 1]!,
-  };
-}

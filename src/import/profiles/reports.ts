@@ -1,6 +1,8 @@
 import { basename } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { type Measurement, quantilesOf, type ReadMeasurements, type Stated } from './measurement.js';
+import { NS_PER_MS } from '../../base/units.js';
+import { summarize } from '../../live/models/measure/durations.js';
+import type { Measurement, ReadMeasurements, Stated } from './measurement.js';
 
 /** A format that is no table: how it is recognized, and how it is read. */
 interface Format {
@@ -142,7 +144,7 @@ function known(
 function fromTimes(timesMs: readonly number[], runtime: string, stated: Stated, fail: Fail, note: string) {
   const times = timesMs.filter((ms) => ms > 0 && Number.isFinite(ms));
   if (times.length === 0) throw fail('has no times');
-  const one = { ...known(stated, fail), ...quantilesOf(times), runtime, from: '' };
+  const one = { ...known(stated, fail), ...summarize(times.map((ms) => ms * NS_PER_MS)), runtime, from: '' };
   return { measurements: [one], notes: [note] };
 }
 

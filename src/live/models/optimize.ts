@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { fileDigest } from '../../base/files/file-digest.js';
 import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite } from '../../base/files/output-file.js';
-import { writeShared } from '../../base/files/shared-file.js';
+import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
 import type { OrtDeviceSpec, Provider } from '../device.js';
 import { onnxruntimeVersion } from '../ort/open-session.js';
 import { callRuntime } from '../ort/runtime-call.js';
@@ -58,7 +57,7 @@ export async function optimizeModel(
     await locate(onnxPath, () => callRuntime('optimize', task));
     const record: OptimizationRecord = { model, optimized: fileDigest(partial) ?? '' };
     renameSync(partial, ortPath);
-    writeShared(recordPath, `${JSON.stringify(record, null, 2)}\n`);
+    writeWhole(recordPath, `${JSON.stringify(record, null, 2)}\n`);
   } catch (error) {
     rmSync(partial, { force: true });
     if (error instanceof EscapementError) throw error;

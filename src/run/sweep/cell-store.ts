@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { ZodType } from 'zod';
 import { inputPath } from '../../base/files/input-path.js';
 import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite } from '../../base/files/output-file.js';
-import { writeShared } from '../../base/files/shared-file.js';
+import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
 import type { CellJob } from './pool.js';
@@ -61,7 +60,7 @@ export class CellStore {
   /** Stores a result, given as JSON. Throws `E_FILE_WRITE`. */
   write(task: CellTask, json: string, job: CellJob): void {
     const path = this.path(task, job);
-    writeShared(path, json);
+    writeWhole(path, json);
     this.written.add(path);
   }
 

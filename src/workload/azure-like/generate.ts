@@ -76,31 +76,13 @@ function spread(total: number, weights: Float64Array, phase: number, builder: Mi
  * In-Vitro project redistributes (Shahrad et al., ATC 2020, CC-BY-4.0). Ten functions make 57 % of all invocations;
  * half of the functions make fewer than one in 17 minutes.
  */
-const RATE_BY_RANK: readonly (readonly [number, number])[] = [
-  [0, 1037],
-  [0.0008, 840],
-  [0.0032, 837],
-  [0.004, 769],
-  [0.0048, 769],
-  [0.0056, 638],
-  [0.0064, 419],
-  [0.008, 210],
-  [0.01, 168],
-  [0.02, 78],
-  [0.024, 60.6],
-  [0.05, 25.5],
-  [0.06, 16.2],
-  [0.084, 14],
-  [0.1, 10],
-  [0.144, 3.9],
-  [0.2, 2.8],
-  [0.27, 1.04],
-  [0.4, 0.233],
-  [0.5, 0.0583],
-  [0.63, 0.016],
-  [0.8, 0.0056],
-  [0.9, 0.0014],
-  [1, 0.0007],
+const RANK_SHARES = [
+  0, 0.0008, 0.0032, 0.004, 0.0048, 0.0056, 0.0064, 0.008, 0.01, 0.02, 0.024, 0.05, 0.06, 0.084, 0.1, 0.144,
+  0.2, 0.27, 0.4, 0.5, 0.63, 0.8, 0.9, 1,
+];
+const RANK_RATES = [
+  1037, 840, 837, 769, 769, 638, 419, 210, 168, 78, 60.6, 25.5, 16.2, 14, 10, 3.9, 2.8, 1.04, 0.233, 0.0583,
+  0.016, 0.0056, 0.0014, 0.0007,
 ];
 
 /** Natural rates of `functions` functions, invocations per minute, descending: linear interpolation of logarithms. */
@@ -108,9 +90,9 @@ function naturalRates(functions: number): Float64Array {
   let knot = 0;
   return Float64Array.from({ length: functions }, (_, rank) => {
     const share = functions === 1 ? 0 : rank / (functions - 1);
-    while (knot + 2 < RATE_BY_RANK.length && RATE_BY_RANK[knot + 1][0] <= share) knot++;
-    const [fromShare, fromRate] = RATE_BY_RANK[knot];
-    const [toShare, toRate] = RATE_BY_RANK[knot + 1];
+    while (knot + 2 < RANK_SHARES.length && RANK_SHARES[knot + 1] <= share) knot++;
+    const [fromShare, toShare] = RANK_SHARES.slice(knot, knot + 2);
+    const [fromRate, toRate] = RANK_RATES.slice(knot, knot + 2);
     return fromRate * (toRate / fromRate) ** ((share - fromShare) / (toShare - fromShare));
   });
 }

@@ -3,7 +3,7 @@ import { NS_PER_US } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import { popularityTable } from '../popularity.js';
 import { BaseSource } from '../source.js';
-import type { ClosedLoopSpec } from '../spec.js';
+import type { SpecOf } from '../spec.js';
 
 /** Minimum pause between an answer and the client's next request. */
 const LEAST_PAUSE_NS = NS_PER_US;
@@ -28,7 +28,7 @@ export class ClosedLoopSource extends BaseSource {
   private waiting = 0;
   private lastWakeNs = 0;
 
-  constructor(spec: ClosedLoopSpec, frame: Frame) {
+  constructor(spec: SpecOf<'closed-loop'>, frame: Frame) {
     super(frame.sloNs, spec.clients);
     this.thinkNs = Math.max(LEAST_PAUSE_NS, spec.thinkNs);
     this.endNs = frame.endNs;
@@ -74,7 +74,7 @@ export class ClosedLoopSource extends BaseSource {
     this.model = this.modelOf[this.user];
   }
 
-  private scheduleFirst(spec: ClosedLoopSpec, frame: Frame): void {
+  private scheduleFirst(spec: SpecOf<'closed-loop'>, frame: Frame): void {
     const random = frame.random('arrivals');
     const first = Array.from({ length: this.wakeNs.length }, (_, request) => ({
       user: request % spec.clients,
@@ -85,7 +85,7 @@ export class ClosedLoopSource extends BaseSource {
   }
 }
 
-function modelOfClients(spec: ClosedLoopSpec, frame: Frame): Int32Array {
+function modelOfClients(spec: SpecOf<'closed-loop'>, frame: Frame): Int32Array {
   const { models } = frame;
   if (spec.popularity === undefined) {
     return Int32Array.from({ length: spec.clients }, (_, client) => models[client % models.length]);

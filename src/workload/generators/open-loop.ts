@@ -4,9 +4,9 @@ import type { AliasTable } from '../alias-table.js';
 import type { Frame } from '../frame.js';
 import { popularityTable } from '../popularity.js';
 import { BaseSource } from '../source.js';
-import type { GammaSpec, OnOffSpec, RampSpec, RateSpec } from '../spec.js';
+import type { SpecOf } from '../spec.js';
 
-type OpenLoopSpec = RateSpec | GammaSpec | OnOffSpec | RampSpec;
+type OpenLoopSpec = SpecOf<'poisson' | 'fixed' | 'gamma' | 'on-off' | 'ramp'>;
 
 /** Time of the arrival that follows one at `clockNs`; at or after the end (or NaN): there is none. */
 type Step = (clockNs: number) => number;
@@ -81,7 +81,11 @@ function stepOf(spec: OpenLoopSpec, frame: Frame): Step {
 }
 
 /** Poisson at two alternating rates, starting with the first. */
-function onOff({ onNs, offNs, onRateRps, offRateRps }: OnOffSpec, frame: Frame, gaps: () => number): Step {
+function onOff(
+  { onNs, offNs, onRateRps, offRateRps }: SpecOf<'on-off'>,
+  frame: Frame,
+  gaps: () => number,
+): Step {
   let isOn = true;
   let phaseEndNs = frame.startNs + onNs;
   return (clockNs) => {

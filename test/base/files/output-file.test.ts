@@ -46,14 +46,28 @@ describe('OutputFile', () => {
     expect(readdirSync(folder)).toEqual(['log.tsv']);
   });
 
-  it.skipIf(!existsSync('/dev/full'))('leaves nothing behind when the disk is full', () => {
-    symlinkSync('/dev/full', join(folder, 'log.tsv.partial'));
-    const file = new OutputFile(join(folder, 'log.tsv'));
+  it.skipIf(!existsSync('/dev/full'))('says when the disk is full', () => {
+    const file = new OutputFile('/dev/full');
     file.write('x');
     expect(() => file.close()).toThrow(
       expect.objectContaining({ code: 'E_FILE_WRITE', message: expect.stringContaining('ENOSPC') }),
     );
-    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is whole where several write it at once', () => {
+    const path = join(folder, 'log.tsv');
+    const [one, other] = [new OutputFile(path), new OutputFile(path)];
+    one.write('x'.repeat(300_000));
+    other.write('y'.repeat(300_000));
+    one.write('x');
+    for (const [file, text] of [
+      [other, 'y'.repeat(300_000)],
+      [one, 'x'.repeat(300_001)],
+    ] as const) {
+      file.close();
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    }
+    expect(readdirSync(folder)).toEqual(['log.tsv']);
   });
 
   it('leaves nothing half-written where a folder has its name', () => {
@@ -104,7 +118,7 @@ describe('cannotWrite', () => {
       `${inside}: cannot be written: ${plain} is a file, not a folder; choose another folder`,
     );
     expect(reasonOf(inside, () => makeFolder(inside))).toBe(
-      `${inside}: cannot be written: part of its path is a file, not a folder (ENOTDIR)`,
+      `${inside}: cannot be written: not a directory (ENOTDIR)`,
     );
   });
 });

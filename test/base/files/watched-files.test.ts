@@ -18,11 +18,11 @@ function watched() {
   let restored = 0;
   let looks = 0;
   const files = new WatchedFiles({
-    paths,
-    contents: { a: Buffer.from('1'), b: Buffer.from('1') },
-    use: ({ a, b }) => {
+    paths: [paths.a, paths.b],
+    contents: [Buffer.from('1'), Buffer.from('1')],
+    use: ([a, b]) => {
       looks++;
-      if (!a.equals(b)) throw new Error(`${a} is not ${b}`);
+      if (!a!.equals(b!)) throw new Error(`${a} is not ${b}`);
       used.push(String(a));
     },
     failed: ({ message }) => complaints.push(message),

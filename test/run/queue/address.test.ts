@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSecret } from '../../../src/cli/token.js';
+import { GivenFile } from '../../../src/cli/options.js';
 import { queueAddress } from '../../../src/run/queue/address.js';
 import { tempDir, writeIn } from '../../cli/run-cli.js';
 
@@ -19,14 +19,15 @@ describe('the address of a queue', () => {
     expect(queueAddress(text)).toEqual({ options, shown });
   });
 
-  it('takes another password, from a file, that is not empty', async () => {
+  it('takes another password, from a file, that is not empty', () => {
     const file = writeIn(tempDir(), 'password', 'hidden\n');
-    const password = await readSecret(file, 'queue-password-file');
+    const read = (path: string) => new GivenFile(path, '--queue-password-file').secret;
+    const password = read(file);
     expect(queueAddress('redis://me:other@host', { password }).options).toMatchObject({
       username: 'me',
       password: 'hidden',
     });
-    await expect(readSecret(writeIn(tempDir(), 'empty', '\n'), 'queue-password-file')).rejects.toThrow(
+    expect(() => read(writeIn(tempDir(), 'empty', '\n'))).toThrow(
       /^--queue-password-file .*: the file is empty$/,
     );
   });

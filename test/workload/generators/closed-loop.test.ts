@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { openWorkload, type StreamedSource } from '../../../src/workload/index.js';
-import type { ClosedLoopSpec } from '../../../src/workload/spec.js';
+import type { SpecOf } from '../../../src/workload/spec.js';
 import { modelNames } from '../support.js';
 
-const spec: ClosedLoopSpec = {
+const spec: SpecOf<'closed-loop'> = {
   kind: 'closed-loop',
   clients: 3,
   concurrency: 1,
@@ -11,7 +11,7 @@ const spec: ClosedLoopSpec = {
   durationNs: 1_000_000,
 };
 
-async function open(changes: Partial<ClosedLoopSpec> = {}): Promise<StreamedSource> {
+async function open(changes: Partial<SpecOf<'closed-loop'>> = {}): Promise<StreamedSource> {
   const context = { models: modelNames(2), sloNs: 5, seed: 1 };
   return (await openWorkload({ ...spec, ...changes }, context)).source;
 }
