@@ -26,11 +26,6 @@ export interface MinuteOptions {
  * has the same law and the same cost for any number of functions. `user` is the function's rank.
  */
 export class MinuteSource extends BaseSource {
-  private readonly counts: MinuteCounts;
-  private readonly options: MinuteOptions;
-  private readonly placeOf: Frame['placeOf'];
-  private readonly startNs: number;
-  private readonly endNs: number;
   private readonly modelOf: Int32Array;
   private readonly gaps: Random;
   private readonly picks: Random;
@@ -43,13 +38,12 @@ export class MinuteSource extends BaseSource {
   private minuteEndNs: number;
   private meanGapNs = 0;
 
-  constructor(counts: MinuteCounts, options: MinuteOptions, frame: Frame) {
+  constructor(
+    private readonly counts: MinuteCounts,
+    private readonly options: MinuteOptions,
+    private readonly frame: Frame,
+  ) {
     super(frame.sloNs, counts.functions);
-    this.counts = counts;
-    this.options = options;
-    this.placeOf = frame.placeOf;
-    this.startNs = frame.startNs;
-    this.endNs = frame.endNs;
     this.modelOf = assignModels(counts.functions, frame.models, options.assign);
     this.gaps = frame.random('arrivals');
     this.picks = frame.random('functions');
@@ -68,7 +62,7 @@ export class MinuteSource extends BaseSource {
       if (!this.nextMinute()) return;
       this.clockNs += exponential(this.gaps) * this.meanGapNs;
     }
-    if (this.clockNs >= this.endNs) {
+    if (this.clockNs >= this.frame.endNs) {
       this.timeNs = Number.POSITIVE_INFINITY;
       return;
     }
@@ -94,7 +88,7 @@ export class MinuteSource extends BaseSource {
     let total = 0;
     for (let i = 0; i < entries; i++) total += count[this.firstEntry + i];
     this.table.build(count, this.firstEntry, entries);
-    this.clockNs = this.startNs + (this.minute - minutes[0]) * intervalNs;
+    this.clockNs = this.frame.startNs + (this.minute - minutes[0]) * intervalNs;
     this.minuteEndNs = this.clockNs + intervalNs;
     this.meanGapNs = intervalNs / (total * scale);
     if (this.meanGapNs < LEAST_MEAN_GAP_NS) {
@@ -102,7 +96,7 @@ export class MinuteSource extends BaseSource {
         'E_CONFIG_VALUE',
         `minute ${this.minute} of the trace would bring ${Math.round(NS_PER_S / this.meanGapNs)} requests/s, ` +
           `more than ${NS_PER_S / LEAST_MEAN_GAP_NS}: use a smaller scale or a longer interval`,
-        this.placeOf('scale'),
+        this.frame.placeOf('scale'),
       );
     }
     return true;

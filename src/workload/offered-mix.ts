@@ -1,5 +1,6 @@
 import { NS_PER_S } from '../base/units.js';
 import type { InputFiles } from '../base/world/input-files.js';
+import { parsed } from '../base/world/parsed-files.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
 import type { ExactTimes } from './exact-times.js';
@@ -9,7 +10,7 @@ import { type Frame, frameOf, type OpenContext } from './frame.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { minuteSlice } from './minute-source.js';
 import { popularityWeights } from './popularity.js';
-import type { WorkloadSpec } from './spec.js';
+import type { SpecOf, WorkloadSpec } from './spec.js';
 
 /** Kinds whose mean rate is known before they are played. */
 export type SteadySpec = Extract<
@@ -19,8 +20,7 @@ export type SteadySpec = Extract<
 
 /**
  * Mean requests per second of a workload for each model of the run, over its duration: the sum is its mean rate. `name`
- * is that of its random streams, as for `openWorkload`. Reads traces; results are cached while their files do not
- * change. Throws the coded errors of reading.
+ * is that of its random streams, as for `openWorkload`. Throws the coded errors of reading.
  */
 export async function offeredMix(
   spec: SteadySpec,
@@ -56,35 +56,29 @@ export async function offeredMix(
 type FunctionSpec = Extract<SteadySpec, { kind: 'azure-2019' | 'azure-2021' | 'azure-like' }>;
 
 /** Requests per second of each function, by rank, at scale 1. */
-function functionRates(spec: FunctionSpec, frame: Frame, files: InputFiles): Promise<Float64Array> {
+async function functionRates(spec: FunctionSpec, frame: Frame, files: InputFiles): Promise<Float64Array> {
   const lengthNs = frame.endNs - frame.startNs;
   switch (spec.kind) {
     case 'azure-like': {
       const counts = generateAzureLike(spec, frame.random('trace'));
       const rates = minuteRates(counts, [0, counts.minutes], spec.intervalNs, lengthNs);
-      return Promise.resolve(rates.map((rate) => rate * playedShare(spec.intervalNs)));
+      return rates.map((rate) => rate * playedShare(spec.intervalNs));
     }
-    case 'azure-2019':
-      return remembered(files, spec.path, [spec.kind, spec.minutes, spec.intervalNs, lengthNs], async () => {
-        const counts = await readAzure2019(files, spec.path);
-        return minuteRates(counts, minuteSlice(spec, counts, frame), spec.intervalNs, lengthNs);
-      });
+    case 'azure-2019': {
+      const counts = await parsed(files, spec.path, readAzure2019);
+      return minuteRates(counts, minuteSlice(spec, counts, frame), spec.intervalNs, lengthNs);
+    }
     case 'azure-2021':
-      return remembered(files, spec.path, [spec.kind, spec.speed, lengthNs], async () =>
-        rowRates(await readAzure2021(files, spec.path), spec.speed, lengthNs),
-      );
+      return rowRates(await parsed(files, spec.path, readAzure2021), spec.speed, lengthNs);
   }
 }
 
 async function llmRate(
-  spec: Extract<SteadySpec, { kind: 'azure-llm' }>,
+  { path, speed, scale }: SpecOf<'azure-llm'>,
   { startNs, endNs }: Frame,
   files: InputFiles,
 ): Promise<number> {
-  const rates = await remembered(files, spec.path, [spec.kind, spec.speed, endNs - startNs], async () =>
-    rowRates(await readAzureLlm(files, spec.path), spec.speed, endNs - startNs),
-  );
-  return sum(rates) * spec.scale;
+  return sum(rowRates(await parsed(files, path, readAzureLlm), speed, endNs - startNs)) * scale;
 }
 
 /** Rates by function; a minute cut short counts by the part that is played. */
@@ -110,27 +104,6 @@ function rowRates(trace: ExactTimes, speed: number, lengthNs: number): Float64Ar
   const rates = new Float64Array(trace.functions);
   for (let row = 0; row < trace.timesNs.length && trace.timesNs[row] / speed < playedNs; row++)
     rates[trace.rank[row]] += NS_PER_S / playedNs;
-  return rates;
-}
-
-/** Cached results by file set, one entry per way to play one: small compared with the traces. */
-const known = new WeakMap<InputFiles, Map<string, Promise<Float64Array>>>();
-
-async function remembered(
-  files: InputFiles,
-  path: string,
-  how: readonly unknown[],
-  read: () => Promise<Float64Array>,
-): Promise<Float64Array> {
-  const { version } = await files.stat(path);
-  const key = JSON.stringify([path, version, ...how]);
-  const ofFiles = known.get(files) ?? new Map<string, Promise<Float64Array>>();
-  known.set(files, ofFiles);
-  const before = ofFiles.get(key);
-  if (before !== undefined) return before;
-  const rates = read();
-  ofFiles.set(key, rates);
-  rates.catch(() => ofFiles.delete(key));
   return rates;
 }
 

@@ -20,7 +20,7 @@ export function servedProfile(
   { weightsBytes, loadMs }: Unseen,
 ): Profile {
   const own = (timed: ServedMeasurement['batches']) =>
-    timed.map((batch) => ({ batch: batch.batch, ...withoutRoundTrip(batch, roundTrip) }));
+    timed.map(({ batch, ...times }) => ({ batch, ...withoutRoundTrip(times, roundTrip) }));
   const roundTripText = `${roundTrip.medianMs.toFixed(3)} ms`;
   return {
     name,
