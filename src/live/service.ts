@@ -30,10 +30,9 @@ export const SHUTTING_DOWN = 'the server is shutting down';
 /** Error of a request whose worker was lost when there was no time left to retry it elsewhere. */
 export const WORKER_LOST = 'the worker that was to run it was lost; send it again';
 
-/** "waited 28.653 ms in the queue": time for which a request was not executed. */
-export function waitedText({ passedNs = 0, waitedFor = '' }: InferenceAnswer): string {
-  const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
-  return `waited ${(passedNs / NS_PER_MS).toFixed(3)} ms ${what}`;
+/** "waited 28.653 ms": time for which a request was not executed. */
+export function waitedText({ passedNs = 0 }: InferenceAnswer): string {
+  return `waited ${(passedNs / NS_PER_MS).toFixed(3)} ms`;
 }
 
 /** Error of a request whose tenant exceeds its rate; `waitNs`: time until it may send another. */
@@ -172,8 +171,6 @@ export interface InferenceRequest {
   readonly keep?: readonly number[];
   /** GPU on which its last INFER failed; absent: none has. Written by the service. */
   failedOn?: number;
-  /** Time that it has waited for its sleeping model to be read again. Absent: the model was awake. */
-  asleepNs?: number;
   /** Its keeper, and its number there; absent: it cannot be cancelled. Written by the service. */
   keeper?: RequestKeeper;
   slot?: number;
@@ -194,8 +191,6 @@ export interface InferenceAnswer {
   readonly predictedNs: number;
   /** For a rejected or timed-out request: time it had waited. Absent: none. */
   readonly passedNs?: number;
-  /** For such a request: causes of its wait other than its turn, as text. Absent: none. */
-  readonly waitedFor?: string | undefined;
   /** Batch size of its INFER; 0 if it had none. */
   readonly batchSize: number;
   /** Error of the device, or reason for rejection other than its SLO; empty otherwise. */

@@ -11,14 +11,8 @@ type Destination =
   /** Replaced by this handle's model. */
   | { readonly kind: 'replaced'; readonly by: number }
   /** Its memory was freed. The next request wakes it, and waits here meanwhile. */
-  | { readonly kind: 'asleep'; readonly waiting: Waiting[] }
+  | { readonly kind: 'asleep'; readonly waiting: InferenceRequest[] }
   | { readonly kind: 'gone'; readonly why: string };
-
-/** A request waiting for its model to be loaded again. */
-interface Waiting {
-  readonly request: InferenceRequest;
-  readonly sinceNs: number;
-}
 
 /** Requests beyond this are rejected. */
 const MOST_WAITING = 1000;
@@ -93,11 +87,7 @@ export class ModelHandles {
     known.to = { kind: 'served', index };
     known.index = index;
     if (before.kind !== 'asleep') return;
-    const nowNs = this.service.nowNs();
-    for (const { request, sinceNs } of before.waiting) {
-      request.asleepNs = nowNs - sinceNs;
-      this.forward(request, index);
-    }
+    for (const request of before.waiting) this.forward(request, index);
   }
 
   /** Passed on as it is, for each request. */
@@ -130,18 +120,18 @@ export class ModelHandles {
     else if (handle.to.kind === 'asleep') this.waitFor(request, at, handle.to.waiting);
   }
 
-  private waitFor(request: InferenceRequest, handle: number, waiting: Waiting[]): void {
+  private waitFor(request: InferenceRequest, handle: number, waiting: InferenceRequest[]): void {
     if (waiting.length >= MOST_WAITING) {
       this.refuse(request, 'too many requests wait for the model to be loaded');
       return;
     }
-    waiting.push({ request, sinceNs: this.service.nowNs() });
+    waiting.push(request);
     request.keeper = { cancel: () => this.withdraw(request, waiting) };
     if (waiting.length === 1) this.wake(handle);
   }
 
-  private withdraw(request: InferenceRequest, waiting: Waiting[]): void {
-    const at = waiting.findIndex((one) => one.request === request);
+  private withdraw(request: InferenceRequest, waiting: InferenceRequest[]): void {
+    const at = waiting.indexOf(request);
     if (at < 0) return;
     waiting.splice(at, 1);
     this.answer(request, OUTCOME_CANCELLED, '');
@@ -173,7 +163,7 @@ export class ModelHandles {
     known.to = to;
     known.index = -1;
     if (before.kind === 'asleep')
-      for (const { request } of before.waiting) this.inferElsewhere(request, handle, known);
+      for (const request of before.waiting) this.inferElsewhere(request, handle, known);
   }
 
   /** Forgets old handles, but not of a model that failed to load again, which may sleep by now. */

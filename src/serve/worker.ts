@@ -57,8 +57,8 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
     readOnScrape(registry, 'escapement_gpu_memory_bytes', () => machine.memory());
-    const keptMemory = { mostBytes: options.keptBytes, usedBytes: 0 };
-    readOnScrape(registry, 'escapement_kept_bytes', () => [[[], keptMemory.usedBytes]]);
+    const keptMemory = { mostBytes: options.keptBytes, usedBytes: 0, totalBytes: 0 };
+    readOnScrape(registry, 'escapement_kept_bytes_total', () => [[[], keptMemory.totalBytes]]);
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
         registry,

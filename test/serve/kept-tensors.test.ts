@@ -81,7 +81,7 @@ function bytesIn(message: ControllerMessage | WorkerMessage): number {
 /** A controller with a worker for each list of models, across the network. */
 async function start(workers: readonly (readonly Name[])[], mostBytes: number) {
   const models = (await fileModels(GRAPHS)).map((model) => ({ ...model, digest: model.spec.name }));
-  const memories = workers.map(() => ({ mostBytes, usedBytes: 0 }));
+  const memories = workers.map(() => ({ mostBytes, usedBytes: 0, totalBytes: 0 }));
   const wires = await Promise.all(
     workers.map(async (names, w) => {
       const own = models.filter(({ spec }) => names.includes(spec.name as Name));

@@ -57,7 +57,6 @@ class FakeHost extends FakeModelHost {
   }
 
   override infer(request: InferenceRequest): void {
-    this.asleepNs.push(request.asleepNs);
     const index = request.model;
     const model = this.slots[index];
     if (model === undefined || model === null) this.mistakes.push(`a request for ${index}, which is empty`);
@@ -74,8 +73,6 @@ class FakeHost extends FakeModelHost {
   override nowNs(): number {
     return this.looks++;
   }
-  /** Of each request, in the order they came. */
-  readonly asleepNs: (number | undefined)[] = [];
   override watch(changed: () => void): () => void {
     this.changed = changed;
     return () => {};
@@ -381,10 +378,6 @@ describe('a deployment', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask(service, 'm')));
     expect(answers.map(({ error }) => error)).toEqual(Array(5).fill('m/1'));
     expect(host.adds).toBe(2);
-    // They know how long their model slept, the first one for longest.
-    expect(host.asleepNs).toEqual([5, 4, 3, 2, 1]);
-    await ask(service, 'm');
-    expect(host.asleepNs.at(-1)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import { withoutFolders } from '../../base/printable.js';
 import { NS_PER_MS } from '../../base/units.js';
-import { type Action, INFER, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
+import { type Action, INFER, STATUS_WORKER_LOST } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
 import {
   OUTCOME_CANCELLED,
@@ -29,6 +29,8 @@ import { NO_WORKER } from './served-state.js';
 
 /** Error of a pipeline's request that is given up between two steps. */
 const NO_TIME_FOR_REST = 'there was no time for the rest of the pipeline';
+/** Error of a request whose result is overdue. */
+const NO_RESULT = 'the result of its INFER did not arrive';
 const NO_OUTPUTS = { outputs: [] };
 
 /** End of a pipeline's request: its outputs, or its error. */
@@ -51,8 +53,6 @@ export class Answers {
   private readonly parts: readonly number[];
   /** By model: last load error of a device. */
   private readonly loadErrors: string[] = [];
-
-  readonly waits = new Waits();
 
   constructor(
     private readonly models: readonly (ServedModel | null)[],
@@ -79,7 +79,6 @@ export class Answers {
   /** Call when the model is gone. */
   forgetModel(model: number): void {
     delete this.loadErrors[model];
-    this.waits.forgetModel(model);
   }
 
   /** Answers requests with an overdue result that can no longer be in time; the core learns of it later. */
@@ -90,8 +89,7 @@ export class Answers {
       const request = this.waiting[slot] ?? null;
       const passedNs = nowNs - arrivalNs[slot];
       if (request === null || passedNs <= sloNs[slot]) continue;
-      const waitedFor = 'for the result of its INFER, which did not arrive';
-      this.answerAtOnce(slot, request, { ...notExecuted(OUTCOME_TIMEOUT, ''), passedNs, waitedFor });
+      this.answerAtOnce(slot, request, { ...notExecuted(OUTCOME_TIMEOUT, NO_RESULT), passedNs });
     }
   }
 
@@ -104,7 +102,7 @@ export class Answers {
       decided: (...all) => observer.decided?.(...all),
       answered: (requests, slot, outcome, nowNs, copies, action) => {
         if (outcome === OUTCOME_ERROR || outcome === OUTCOME_TIMEOUT)
-          failed(slot, () => this.answerOf(requests, slot, outcome, nowNs, action, 0));
+          failed(slot, () => this.answerOf(requests, slot, outcome, nowNs, action));
         observer.answered(requests, slot, this.given.get(slot) ?? outcome, nowNs, copies, action);
       },
       cancelled: (...all) => observer.cancelled?.(...all),
@@ -136,7 +134,7 @@ export class Answers {
     const isServed = end !== undefined && outcome <= OUTCOME_LATE;
     const answer = isServed
       ? { outcome, predictedNs: 0, ...end }
-      : this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0, end?.last);
+      : this.answerOf(requests, slot, outcome, nowNs, action, end?.last);
     const isFailed = !isServed && end !== undefined && end.error !== '';
     this.ready.push({ request, answer: isFailed ? { ...answer, ...end } : answer });
   }
@@ -178,7 +176,6 @@ export class Answers {
     outcome: Outcome,
     nowNs: number,
     action: Action | null,
-    asleepNs: number,
     lastStep = '',
   ): InferenceAnswer {
     if (outcome === OUTCOME_CANCELLED) return notExecuted(outcome, '');
@@ -200,8 +197,7 @@ export class Answers {
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
         const predictedNs = requests.predictedNs[slot];
-        const waitedFor = this.waits.of(requests, slot, asleepNs, nowNs);
-        return { ...notExecuted(outcome, ''), predictedNs, passedNs, waitedFor };
+        return { ...notExecuted(outcome, ''), predictedNs, passedNs };
       }
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
       return notExecuted(outcome, error ? withoutFolders(error) : whyFailed(action));
@@ -228,70 +224,6 @@ export function scatter(
   if (shapes !== undefined || outputs.length > each || lengths !== undefined)
     return outputs.slice(index * each, (index + 1) * each);
   return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
-}
-
-/** LOADs of one model. */
-interface Loads {
-  underWay: number;
-  /** Send time of the first of those in progress. */
-  sinceNs: number;
-  /** Times of the last successful one. */
-  beginNs: number;
-  endNs: number;
-}
-
-/** Determines why a request that was not executed in time waited, other than for its turn. */
-export class Waits {
-  /** By model. */
-  private readonly loads: Loads[] = [];
-
-  /** Records an action decided by the core. */
-  sent({ kind, model, sentNs }: Action): void {
-    if (kind !== LOAD) return;
-    const loads = this.loadsOf(model);
-    if (loads.underWay === 0) loads.sinceNs = sentNs;
-    loads.underWay++;
-  }
-
-  /** Records its result. */
-  ended({ kind, model, status, beginNs, endNs }: Action): void {
-    if (kind !== LOAD) return;
-    const loads = this.loadsOf(model);
-    loads.underWay--;
-    if (status === STATUS_OK) Object.assign(loads, { beginNs, endNs });
-  }
-
-  /** Call when the model is gone. */
-  forgetModel(model: number): void {
-    delete this.loads[model];
-  }
-
-  /** Text; '' if it only waited for its turn. `asleepNs`: time taken to read its model again. */
-  of(
-    { model, arrivalNs, failedStatus }: RequestTable,
-    slot: number,
-    asleepNs: number,
-    nowNs: number,
-  ): string {
-    const parts: string[] = [];
-    if (asleepNs > 0) parts.push(`${ms(asleepNs)} until its model, which was asleep, had been read again`);
-    const loads = this.loads[model[slot]];
-    const fromNs = arrivalNs[slot];
-    if (loads !== undefined && loads.endNs > fromNs)
-      parts.push(`${ms(loads.endNs - Math.max(loads.beginNs, fromNs))} for the LOAD of its model`);
-    else if (loads !== undefined && loads.underWay > 0)
-      parts.push(
-        `${ms(nowNs - Math.max(loads.sinceNs, fromNs))} for the LOAD of its model, which has not ended`,
-      );
-    if (failedStatus[slot] !== STATUS_OK)
-      parts.push(`for an INFER that ended with ${statusName(failedStatus[slot])}`);
-    return parts.join(', ');
-  }
-
-  private loadsOf(model: number): Loads {
-    this.loads[model] ??= { underWay: 0, sinceNs: 0, beginNs: 0, endNs: Number.NEGATIVE_INFINITY };
-    return this.loads[model];
-  }
 }
 
 function ms(ns: number): string {

@@ -68,7 +68,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
       port: {
         send: (action) => {
           this.outstanding.add(action);
-          this.answers.waits.sent(action);
           this.departures.add(action);
         },
         answer: (...answer) => this.answer(...answer),
@@ -311,7 +310,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
     action.beginNs = beginNs;
     action.endNs = status === STATUS_OK ? Math.max(endNs, beginNs + SHORTEST_NS) : endNs;
     action.clock = 1;
-    this.answers.waits.ended(action);
     if (action.kind === LOAD && status === STATUS_OK) this.models.loaded(action, action.endNs - beginNs);
     this.core.result(action);
     this.options.journal?.result(action);

@@ -159,22 +159,21 @@ export class Call {
 }
 
 /** Error of a request refused on arrival, or when it was queued again. */
-function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): ApiError {
+function rejected(sloNs: number, { predictedNs, passedNs = 0 }: InferenceAnswer): ApiError {
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
-  const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
   if (predictedNs === Number.POSITIVE_INFINITY)
-    return new ApiError('rejected', `${what}: no GPU in service can run the model${waited}`);
+    return new ApiError('rejected', `${what}: no GPU in service can run the model`);
   // A policy refuses by rules of its own, perhaps without a prediction.
   if (predictedNs <= sloNs) {
     const alone = predictedNs > 0 ? `, although it would take ${ms(predictedNs)} alone` : '';
     return new ApiError(
       'rejected',
-      `${what}: the policy gave it up${alone}${waited}`,
+      `${what}: the policy gave it up${alone}`,
       predictedNs / NS_PER_MS || null,
     );
   }
   const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
-  const why = `it would take ${ms(predictedNs)}${passed}${waited}`;
+  const why = `it would take ${ms(predictedNs)}${passed}`;
   return new ApiError('rejected', `${what}: ${why}`, predictedNs / NS_PER_MS);
 }
 

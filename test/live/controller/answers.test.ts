@@ -195,21 +195,18 @@ it('takes what happens in one turn of the event loop as one instant', async () =
   });
 });
 
-it('a request that is given up says how long it waited, for what, and what was expected', async () => {
+it('a request that is given up says how long it waited, and what was expected', async () => {
   const worker = new FakeWorker('w');
   await withController({ workers: [worker], admission: 'predict' }, async (run) => {
     worker.executing = false;
-    const asked = run.ask(0, 80, 10, 4);
+    const asked = run.ask(0, 80, 10);
     await run.pass(200);
-    const [{ outcome, predictedNs, passedNs = 0, waitedFor = '' }] = asked.answers;
+    const [{ outcome, predictedNs, passedNs }] = asked.answers;
     expect(outcome).toBe(OUTCOME_TIMEOUT);
     // What was expected when it was accepted: the 10 ms before, the LOAD and the INFER.
     expect(predictedNs).toBeGreaterThan(10 * MS);
     expect(predictedNs).toBeLessThan(80 * MS);
-    const said =
-      /^4\.000 ms until its model, which was asleep, had been read again, (.+) ms for the LOAD of its model, which has not ended$/;
-    // The 10 ms before it was known are not the LOAD's.
-    expect(Number(said.exec(waitedFor)?.[1])).toBeCloseTo(passedNs / MS - 10, 0);
+    expect(passedNs).toBeGreaterThan(70 * MS);
   });
 });
 
@@ -233,8 +230,6 @@ it('the request of a pipeline names the step that was not executed in time', asy
     await run.pass(200);
     const [{ outcome, error }] = asked.answers;
     expect(outcome).toBe(OUTCOME_TIMEOUT);
-    expect(error).toMatch(
-      /^step a waited \S+ ms in all, \S+ ms for the LOAD of its model, which has not ended$/,
-    );
+    expect(error).toMatch(/^step a waited \S+ ms$/);
   });
 });

@@ -250,7 +250,7 @@ it.each(POLICIES)(
       expect(run.outcomes).toEqual(['-']);
       await run.pass(300);
       expect(run.outcomes).toEqual(['timeout']);
-      expect(answers[0].waitedFor).toBe('for the result of its INFER, which did not arrive');
+      expect(answers[0].error).toBe('the result of its INFER did not arrive');
       // It was only slow.
       worker.executing = true;
       worker.answer(worker.kinds(INFER)[0]);

@@ -67,8 +67,8 @@ export class LiveHarness {
     private readonly sloMs: number,
   ) {}
 
-  /** Asks for one inference; its number is in the inputs. `passedMs`: how long ago it came; `asleepMs`: its model slept as long. */
-  ask(model = 0, sloMs = this.sloMs, passedMs = 0, asleepMs = 0): Asked {
+  /** Asks for one inference; its number is in the inputs. `passedMs`: how long ago it came. */
+  ask(model = 0, sloMs = this.sloMs, passedMs = 0): Asked {
     const number = this.asked.length;
     const inputs = [new Uint8Array([number, number + 1, 7]), new Uint8Array([number * 3, 1])];
     const asked: Asked = { inputs, answers: [] };
@@ -80,7 +80,6 @@ export class LiveHarness {
       sloNs: sloMs * MS,
       arrivalNs: this.controller.nowNs() - passedMs * MS,
       inputs,
-      ...(asleepMs === 0 ? {} : { asleepNs: asleepMs * MS }),
       done: (answer) => {
         expect(inCall, 'a request is not answered from within the call').toBe(false);
         asked.answers.push(answer);

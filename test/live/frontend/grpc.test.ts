@@ -244,7 +244,7 @@ describe('API errors', () => {
     service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 24_000_000 });
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
       code: status.DEADLINE_EXCEEDED,
-      details: 'the SLO of 25 ms could not be met: it waited 24.000 ms in the queue',
+      details: 'the SLO of 25 ms could not be met: it waited 24.000 ms',
     });
     service.answer = () => failure(OUTCOME_ERROR, 0, 'out of memory');
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({

@@ -32,7 +32,6 @@ describe('a wrong request', () => {
 });
 
 describe('what became of a request', () => {
-  const waitedFor = '80.000 ms for the LOAD of its model';
   const passedNs = 99_500_000;
   const unmet = 'the SLO of 100 ms cannot be met';
   const over = 'the SLO of 100 ms could not be met';
@@ -46,13 +45,6 @@ describe('what became of a request', () => {
       '1',
     ],
     [
-      { ...failure(OUTCOME_REJECTED, 100_937_000), passedNs, waitedFor },
-      429,
-      `${unmet}: it would take 100.937 ms, of which 99.500 ms had passed; it waited ${waitedFor}`,
-      100.937,
-      '1',
-    ],
-    [
       failure(OUTCOME_REJECTED, Number.POSITIVE_INFINITY),
       429,
       `${unmet}: no GPU in service can run the model`,
@@ -60,18 +52,8 @@ describe('what became of a request', () => {
       '1',
     ],
     [failure(OUTCOME_REJECTED, 0), 429, `${unmet}: the policy gave it up`, null, '1'],
-    [
-      { ...failure(OUTCOME_TIMEOUT, 60_250_000), passedNs },
-      504,
-      `${over}: it waited 99.500 ms in the queue`,
-      60.25,
-    ],
-    [{ ...failure(OUTCOME_TIMEOUT), passedNs }, 504, `${over}: it waited 99.500 ms in the queue`],
-    [
-      { ...failure(OUTCOME_TIMEOUT), passedNs, waitedFor },
-      504,
-      `${over}: it waited 99.500 ms in all, ${waitedFor}`,
-    ],
+    [{ ...failure(OUTCOME_TIMEOUT, 60_250_000), passedNs }, 504, `${over}: it waited 99.500 ms`, 60.25],
+    [{ ...failure(OUTCOME_TIMEOUT), passedNs }, 504, `${over}: it waited 99.500 ms`],
     [failure(OUTCOME_TIMEOUT, 0, 'no worker is up'), 504, `${over}: no worker is up`],
     [failure(OUTCOME_TIMEOUT, Number.POSITIVE_INFINITY, 'late'), 504, `${over}: late`],
     [failure(OUTCOME_ERROR, 0, 'out of memory'), 500, 'out of memory'],

@@ -58,7 +58,7 @@ async function run(
   const workers = machines.slice(1).map((machine, w) =>
     machine.process(`worker-${machine.name}`, async ({ world }) => {
       const settings = { devices: simulated(2, 1), models: MODELS, pages: 6, pageBytes: PAGE_BYTES };
-      memories[w] = { mostBytes: 1_000_000, usedBytes: 0 };
+      memories[w] = { mostBytes: 1_000_000, usedBytes: 0, totalBytes: 0 };
       const { time, network } = world;
       const options = { time, network, host: '0.0.0.0', port: 7100, keptMemory: memories[w] };
       await serveMachine(await startMachine({ ...settings, world }), options);

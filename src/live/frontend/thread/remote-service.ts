@@ -74,7 +74,7 @@ const ASKED = [
 ] as const;
 const ANSWERED = [
   ...(['outcome', 'predictedNs', 'passedNs', 'batchSize', 'error', 'shapes'] as const),
-  ...(['isOfInputs', 'isOverLimit', 'waitedFor'] as const),
+  ...(['isOfInputs', 'isOverLimit'] as const),
 ] as const;
 
 /** The service as seen by frontends in another thread. Their requests of one turn of the event loop are one message. */

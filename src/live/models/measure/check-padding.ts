@@ -25,7 +25,7 @@ interface PaddingSpec {
 /** Result of checking that padding does not change a model's answers. */
 export interface PaddingCheck {
   readonly same: boolean;
-  /** Result for people, on one line; if answers differ, with the input whose fill is suspect. */
+  /** Result for people, on one line. */
   readonly what: string;
 }
 
@@ -41,22 +41,11 @@ export async function checkPadding(session: ModelSession, spec: PaddingSpec): Pr
 
 type Fill = readonly (number | null)[];
 
-/** Alternative values of `fill`, tried to find the input to blame. */
-const USUAL_FILLS = [0, 1];
-
 /** Inputs of one length, and their answers without padding. */
 interface Content {
   readonly length: number;
   readonly inputs: readonly Uint8Array[];
   readonly answers: readonly Uint8Array[];
-}
-
-/** A padded answer that differs. */
-interface Difference {
-  /** Description for people: the start of a sentence that continues with the inputs. */
-  readonly what: string;
-  readonly content: Content;
-  readonly bucket: number;
 }
 
 class Checker {
@@ -85,13 +74,13 @@ class Checker {
     for (let varied = 0; varied < inputs.length; varied++)
       await this.content(this.pairs[0].own, varied, this.lengths.fill);
     const { difference, compared } = await this.firstDifference(this.lengths.fill);
-    if (difference !== null) return { same: false, what: await this.blame(difference) };
+    if (difference !== null) return { same: false, what: difference };
     if (compared === 0)
       return { same: true, what: 'not compared: the model does not compute the inputs that were tried' };
     return { same: true, what: 'padded inputs give the same answers as unpadded ones' };
   }
 
-  private async firstDifference(fill: Fill): Promise<{ difference: Difference | null; compared: number }> {
+  private async firstDifference(fill: Fill): Promise<{ difference: string | null; compared: number }> {
     let compared = 0;
     for (let varied = -1; varied < this.spec.signature.inputs.length; varied++) {
       for (const { own, bucket } of this.pairs) {
@@ -103,7 +92,7 @@ class Checker {
         if (padded === null && (await this.content(bucket, varied, fill)) === null) continue;
         const what = this.whatDiffers(content.answers, padded);
         compared++;
-        if (what !== null) return { difference: { ...what, content, bucket }, compared };
+        if (what !== null) return { difference: `${what} a length of ${own} padded to ${bucket}`, compared };
       }
     }
     return { difference: null, compared };
@@ -139,17 +128,13 @@ class Checker {
     );
   }
 
-  /** First output that differs beyond tolerance; null: none. */
-  private whatDiffers(
-    expected: readonly Uint8Array[],
-    found: readonly Uint8Array[] | null,
-  ): Pick<Difference, 'what'> | null {
-    if (found === null) return { what: 'the model cannot compute' };
+  /** First output that differs beyond tolerance, as the start of a sentence; null: none. */
+  private whatDiffers(expected: readonly Uint8Array[], found: readonly Uint8Array[] | null): string | null {
+    if (found === null) return 'the model cannot compute';
     const differing = this.comparer.compare(expected, found);
     if (differing === null) return null;
     const { output, difference, scale } = differing;
-    const what = `output ${output} differs by ${shortNumber(difference)}, and its values go up to ${scale}, for`;
-    return { what };
+    return `output ${output} differs by ${shortNumber(difference)}, and its values go up to ${scale}, for`;
   }
 
   /** Null: the model cannot compute such inputs. */
@@ -161,31 +146,6 @@ class Checker {
       if (error instanceof InputError) return null;
       throw error;
     }
-  }
-
-  /** Describes the difference, and which input's fill causes it. */
-  private async blame({ what, content, bucket }: Difference): Promise<string> {
-    const where = `${what} a length of ${content.length} padded to ${bucket}`;
-    const { fill } = this.lengths;
-    const reaching: string[] = [];
-    for (const [i, { name }] of this.spec.signature.inputs.entries()) {
-      const own = fill[i];
-      if (own === null) continue;
-      for (const value of USUAL_FILLS.filter((usual) => usual !== own)) {
-        const other = fill.map((each, at) => (at === i ? value : each));
-        if ((await this.firstDifference(other)).difference === null)
-          return `${where}; the fill of ${name} is suspicious: with ${value} instead of ${own} answers are the same`;
-        if (reaching.at(-1) !== name && !(await this.isSame(content, bucket, other))) reaching.push(name);
-      }
-    }
-    if (reaching.length === 0) return `${where}, whatever the fill: the model depends on the length itself`;
-    return `${where}; the fill of ${reaching.join(' and ')} is suspicious: the model does not ignore it`;
-  }
-
-  /** True if padded answers are equal with another fill. */
-  private async isSame(content: Content, bucket: number, other: Fill): Promise<boolean> {
-    const answers = await this.padded(content, bucket, this.lengths.fill);
-    return answers !== null && this.whatDiffers(answers, await this.padded(content, bucket, other)) === null;
   }
 }
 

@@ -57,8 +57,8 @@ export const METRICS = {
   escapement_workers_lost_total: 'counter Workers that left without notice: killed, crashed or cut off',
   escapement_registrations_turned_away_total:
     'counter {reason} Registrations of workers that the controller rejected',
-  escapement_kept_bytes:
-    'gauge Memory of a worker for tensors between the steps of pipelines, at most `--kept-memory`',
+  escapement_kept_bytes_total:
+    'counter Size of the tensors that a worker has kept between the steps of pipelines',
   escapement_gpus_needed: 'gauge {kind} GPUs that the scaler wants, including those in service',
   escapement_gpus_needed_reason: 'gauge {reason} Always 1: its label says why this many GPUs are needed',
   escapement_journal_failed: 'gauge 1 once the journal could not be written any more, otherwise 0',

@@ -6,6 +6,8 @@ import { withKept } from '../../wire/tensor-relay.js';
 export interface KeptMemory {
   readonly mostBytes: number;
   usedBytes: number;
+  /** Size of all tensors that were ever kept. */
+  totalBytes: number;
 }
 
 /** Outputs that later actions of a controller need: kept from their result until it forgets them, or its stream ends. */
@@ -76,6 +78,7 @@ export class KeptTensors {
     if (length <= LARGE_BYTES || !fits) return false;
     this.tensors.set(key, tensor);
     memory.usedBytes += length;
+    memory.totalBytes += length;
     return true;
   }
 }

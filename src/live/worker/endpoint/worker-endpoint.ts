@@ -48,7 +48,7 @@ export async function serveMachine(machine: Machine, options: WorkerEndpointOpti
     instance = '',
     token = '',
     maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES,
-    keptMemory = { mostBytes: 0, usedBytes: 0 },
+    keptMemory = { mostBytes: 0, usedBytes: 0, totalBytes: 0 },
     silenceMs = DEFAULT_SILENCE_MS,
     log = () => {},
     time = REAL_TIME,

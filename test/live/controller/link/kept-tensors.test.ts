@@ -42,7 +42,7 @@ it('puts kept parts into their places, a few at a time', () => {
 });
 
 it('has a worker forget what it keeps for an action that was given up meanwhile', async () => {
-  const keptMemory = { mostBytes: 1e9, usedBytes: 0 };
+  const keptMemory = { mostBytes: 1e9, usedBytes: 0, totalBytes: 0 };
   const { machine, server } = await serve({ keptMemory });
   const { link, events } = connectTo(server.port);
   await events.next('up');
