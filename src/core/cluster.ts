@@ -312,9 +312,9 @@ export class Cluster {
   forgetMeasurements(model: number, nowNs: number, leftNs = Number.NEGATIVE_INFINITY): boolean {
     const row = this.rows.longest[model];
     let forgot = false;
-    for (const estimates of this.estimates) {
-      if (!estimates.isOutdated(model, row, leftNs, nowNs)) continue;
-      this.restart(estimates, model);
+    for (let kind = 0; kind < this.kinds; kind++) {
+      if (!this.estimates[kind].isOutdated(model, row, leftNs, nowNs)) continue;
+      this.restart(this.estimates[kind], model);
       forgot = true;
     }
     return forgot;

@@ -58,7 +58,7 @@ export class Controller {
   private arrivedCount = 0;
   private readonly cancels: number[] = [];
   private readonly gpuChanges: GpuChange[] = [];
-  /** True if cancellations, GPUs or models were reported since the last step. */
+  /** True if cancellations, GPUs, models or more slots were reported since the last step. */
   private hasNews = false;
   private readonly slots: ModelSlots;
   /** Number of model slots to grow to as soon as no action runs; 0: no change. */
@@ -198,6 +198,7 @@ export class Controller {
   grow(slots: number): void {
     this.cluster.checkSlots(slots);
     this.growTo = slots;
+    this.hasNews = true;
   }
 
   /**
@@ -271,8 +272,7 @@ export class Controller {
 
   /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
-    if (this.arrivedCount > 0 || this.resultCount > 0 || this.hasNews) return true;
-    return this.growTo > 0 && this.orders.isIdle;
+    return this.arrivedCount + this.resultCount > 0 || this.hasNews;
   }
 
   /** Processes all reported events, then decides until there is nothing left to decide. */

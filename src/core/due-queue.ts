@@ -16,31 +16,32 @@ export class DueQueue {
 
   /** Earliest time, Infinity when empty. A field, since it is read several times per event. */
   topNs = Number.POSITIVE_INFINITY;
+  /** True if the first entry is in the heap. */
+  private isInHeap = false;
 
   get size(): number {
     return this.ring.length + this.heap.length;
   }
 
   get topSlot(): number {
-    return this.ringFirst() ? this.ring.topSlot : this.heap.topSlot;
+    return this.isInHeap ? this.heap.topSlot : this.ring.topSlot;
   }
 
   get topId(): number {
-    return this.ringFirst() ? this.ring.topId : this.heap.topId;
+    return this.isInHeap ? this.heap.topId : this.ring.topId;
   }
 
   push(timeNs: number, slot: number, id: number): void {
     if (timeNs >= this.ring.lastNs) this.ring.push(timeNs, slot, id);
     else this.heap.push(timeNs, slot, id);
-    if (timeNs < this.topNs) this.topNs = timeNs;
+    this.findTop();
   }
 
   /** Removes the first entry; the queue must not be empty. */
   pop(): void {
-    if (this.ringFirst()) this.ring.pop();
-    else this.heap.pop();
-    const { ring, heap } = this;
-    this.topNs = heap.length > 0 && heap.topNs < ring.topNs ? heap.topNs : ring.topNs;
+    if (this.isInHeap) this.heap.pop();
+    else this.ring.pop();
+    this.findTop();
   }
 
   /** Removes entries at the front, due before `untilNs`, whose requests wait no longer. */
@@ -52,10 +53,16 @@ export class DueQueue {
     }
   }
 
-  private ringFirst(): boolean {
-    if (this.heap.length === 0) return true;
-    const difference = this.ring.topNs - this.heap.topNs;
-    return difference < 0 || (difference === 0 && this.ring.topId < this.heap.topId);
+  private findTop(): void {
+    const { ring, heap } = this;
+    this.topNs = ring.topNs;
+    this.isInHeap = false;
+    if (heap.length > 0) this.compareTops(ring, heap);
+  }
+
+  private compareTops(ring: DueRing, heap: DueHeap): void {
+    this.isInHeap = heap.topNs < ring.topNs || (heap.topNs === ring.topNs && heap.topId < ring.topId);
+    if (this.isInHeap) this.topNs = heap.topNs;
   }
 }
 

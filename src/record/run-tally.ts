@@ -116,6 +116,10 @@ export class RunTally implements RunObserver {
   /** By pipeline step: requests of its pipeline that failed there. */
   readonly failedHere: Float64Array;
 
+  /** Action whose requests are being answered, and the share of each in its time, ns. */
+  private sharedId = -1;
+  private shareNs = 0;
+
   /** Values that the policy tunes. */
   private tuned: TunedTally | null = null;
 
@@ -215,7 +219,8 @@ export class RunTally implements RunObserver {
     const model = requests.model[slot];
     const accuracy = requests.accuracy[slot];
     const group = this.dimensions.group.partOf(requests, slot);
-    const gpuNs = action === null ? 0 : this.gpuNsOf(action);
+    if (action !== null && action.id !== this.sharedId) this.share(action);
+    const gpuNs = action === null ? 0 : this.shareNs;
     this.groups.gpuNs[group] += gpuNs;
     if (isCounted && !isStep) {
       this.arrived(group, arrivalNs, requests.sloNs[slot], outcome);
@@ -244,10 +249,11 @@ export class RunTally implements RunObserver {
     if (sloNs !== this.slosNs[group]) this.slosNs[group] = this.slosNs[group] === 0 ? sloNs : Number.NaN;
   }
 
-  /** A request's even share of the counted time of its batch, ns; 0 if no INFER executed it. */
-  private gpuNsOf(action: Action): number {
-    if (action.kind !== INFER || action.status !== STATUS_OK) return 0;
-    return countedNs(this, action) / action.count;
+  /** Divides the counted time of a batch evenly among its requests; there is none if no INFER executed it. */
+  private share(action: Action): void {
+    this.sharedId = action.id;
+    this.shareNs =
+      action.kind === INFER && action.status === STATUS_OK ? countedNs(this, action) / action.count : 0;
   }
 
   cancelled({ arrivalNs, step }: RequestTable, slot: number): void {

@@ -115,7 +115,7 @@ describe('the GPU time of a batch', () => {
     const tally = tallyWith({ classes, tenants, warmupNs: 2 * MS });
     const requests = new RequestTable();
     const infer = (senders: readonly number[], beginMs: number, endMs: number) => {
-      const ran = action({ count: senders.length, beginNs: beginMs * MS, endNs: endMs * MS });
+      const ran = action({ id: endMs, count: senders.length, beginNs: beginMs * MS, endNs: endMs * MS });
       for (const sender of senders) {
         const slot = requests.allocate(0, 0, 100 * MS, 0, sender);
         requests.tenant[slot] = sender;
@@ -151,7 +151,7 @@ describe('kinds of GPUs', () => {
   ];
   const tally = tallyWith({ gpus: 3, kinds });
   const infer = (gpu: number, seconds: number) => {
-    const ran = action({ gpu, count: 1, beginNs: 0, endNs: seconds * S });
+    const ran = action({ id: gpu, gpu, count: 1, beginNs: 0, endNs: seconds * S });
     tally.answered(tableWith({ arrivalNs: 0 }), 0, OUTCOME_OK, seconds * S, 1, ran);
     tally.completed(ran, seconds * S, 0, 1);
   };

@@ -40,6 +40,8 @@ export class ClockworkPolicy implements Policy {
   private readonly weights: Booking;
   /** With one lane: true if LOADs had the last turn, so that INFERs are next. */
   private loadsCameLast = false;
+  /** True if the last `schedule` had nothing to do. */
+  private foundQuiet = false;
 
   constructor(context: PolicyContext, options: ClockworkOptions) {
     const { cluster, requests, dispatch } = context;
@@ -147,7 +149,8 @@ export class ClockworkPolicy implements Policy {
   schedule(nowNs: number): void {
     this.refresh(nowNs);
     // Most steps only add to a queue, or are at due times of requests answered long ago.
-    if (this.isQuiet(nowNs)) return;
+    this.foundQuiet = this.isQuiet(nowNs);
+    if (this.foundQuiet) return;
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a shared lane as long as models are wanted.
       if (this.inferer.schedule(nowNs)) this.loadsCameLast = false;
@@ -172,7 +175,7 @@ export class ClockworkPolicy implements Policy {
   }
 
   quietUntilNs(nowNs: number): number {
-    if (!this.isQuiet(nowNs)) return nowNs;
+    if (!this.foundQuiet && !this.isQuiet(nowNs)) return nowNs;
     return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs, this.demand.nextReviewNs);
   }
 
