@@ -207,14 +207,4 @@ describe('remote worker', () => {
     second.link.send([infer(8)]);
     expect((await second.events.next('result')).result.id).toBe(8);
   });
-
-  it('says why it is not let in', async () => {
-    const { server } = await serve({ token: 'right' });
-    const lines: string[] = [];
-    connectTo(server.port, { token: 'wrong', log: (line) => lines.push(line) });
-    while (lines.length === 0) await pause();
-    expect(lines[0]).toContain('the token is not the one that this worker asks for');
-    const { events } = connectTo(server.port, { token: 'right' });
-    await events.next('up');
-  });
 });

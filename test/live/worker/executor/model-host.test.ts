@@ -10,7 +10,6 @@ import {
   STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
   STATUS_LOAD_TOO_LATE,
-  STATUS_OK,
   UNLOAD,
 } from '../../../../src/core/action.js';
 import { ModelHost } from '../../../../src/live/worker/executor/model-host.js';
@@ -29,14 +28,7 @@ beforeAll(async () => {
 beforeEach(() => {
   const { worker } = real;
   const bytes = new Uint8Array(readFileSync(worker.ortPath as string));
-  const corrupt = new Uint8Array(bytes.length);
-  host = new ModelHost(
-    CPU,
-    new Map([
-      [3, { model: worker, bytes }],
-      [5, { model: worker, bytes: corrupt }],
-    ]),
-  );
+  host = new ModelHost(CPU, new Map([[3, { model: worker, bytes }]]));
 });
 
 afterAll(() => {
@@ -50,17 +42,6 @@ function order(kind: HostOrder['kind'], more: Partial<HostOrder> = {}): HostOrde
 }
 
 describe('ModelHost', () => {
-  it('loads and runs, and measures when', async () => {
-    const beforeNs = monotonicNs();
-    const loaded = await host.perform(order(LOAD));
-    const ran = await host.perform(order(INFER));
-    expect(loaded).toMatchObject({ status: STATUS_OK, outputs: [], error: '' });
-    expect(ran).toMatchObject({ status: STATUS_OK, error: '' });
-    expect(ran?.outputs.map(({ length }) => length)).toEqual([real.worker.spec.outputBytes]);
-    const times = [beforeNs, loaded?.beginNs, loaded?.endNs, ran?.beginNs, ran?.endNs, monotonicNs()];
-    expect(times).toEqual([...times].sort((a, b) => (a as number) - (b as number)));
-  });
-
   it('runs nothing whose time is past when its turn comes', async () => {
     const latestNs = monotonicNs() - 1;
     expect(await host.perform(order(LOAD, { latestNs }))).toMatchObject({ status: STATUS_LOAD_TOO_LATE });
@@ -69,16 +50,6 @@ describe('ModelHost', () => {
     const late = await host.perform(order(INFER, { latestNs }));
     expect(late).toMatchObject({ status: STATUS_INFER_TOO_LATE, outputs: [] });
     expect(late?.endNs).toBe(late?.beginNs);
-  });
-
-  it('reports what the device throws, and goes on', async () => {
-    const failed = await host.perform(order(LOAD, { model: 5 }));
-    expect(failed).toMatchObject({ status: STATUS_DEVICE_ERROR });
-    expect(failed?.error).toContain('cannot use the model');
-    await host.perform(order(LOAD));
-    const short = await host.perform(order(INFER, { inputs: [new Uint8Array(1)] }));
-    expect(short).toMatchObject({ status: STATUS_DEVICE_ERROR });
-    expect((await host.perform(order(INFER)))?.status).toBe(STATUS_OK);
   });
 
   it('forgets a model that it unloads, and may be asked to twice', async () => {
