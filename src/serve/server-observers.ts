@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { EscapementError } from '../base/errors.js';
-import type { LiveController } from '../live/controller/live-controller.js';
+import type { RunObserver } from '../core/observer.js';
+import type { LiveEvents } from '../live/controller/live-events.js';
 import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
@@ -9,9 +10,7 @@ import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { ControllerMetrics } from '../live/observe/telemetry/controller-metrics.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import { readOnScrape } from '../live/observe/telemetry/metrics.js';
-import type { Route } from '../live/observe/telemetry/route.js';
 import { LivePage } from '../live/observe/ui/live-page.js';
-import { RecentActivity } from '../live/observe/ui/recent-activity.js';
 import { shareText } from '../record/share-text.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 import { JournalObserver } from './journal-observer.js';
@@ -27,22 +26,18 @@ export function observersOf(
   { events, labels }: { readonly events: EventLog; readonly labels: ModelLabels },
 ) {
   const { settings, log, world } = options;
+  const { cluster, fleet } = assembly;
   const tenants = settings.tenants.list;
-  const status = new StatusCollector(assembly.cluster.spec);
-  const statistics = new StatisticsCollector(world.unixMs);
   const journal =
     options.journal === null ? null : journalObserver(options.journal, options, registry, assembly);
   return {
     metrics: metricsObserver(registry, assembly, labels),
-    status: {
-      ...{ run: status, events: status, collector: status },
-      started: ({ core }: LiveController) => status.watch(core.cluster.models),
-    },
-    statistics: {
-      ...{ run: statistics, events: statistics, collector: statistics },
-      started: ({ state }: LiveController) => statistics.began(state.entries),
-    },
-    ui: options.ui === true ? new UiObserver(assembly) : null,
+    status: listening(new StatusCollector(cluster.spec)),
+    statistics: listening(new StatisticsCollector(world.unixMs, cluster.models)),
+    ui:
+      options.ui === true
+        ? new LivePage(cluster.spec.models, settings.policy.kind, () => fleet.gpusKnown)
+        : null,
     log: loggedCluster(events, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
     limits: tenants.length === 0 ? null : { run: loggedLimits(events, tenants) },
@@ -51,6 +46,11 @@ export function observersOf(
       journal === null || options.journal === null ? null : keeping(options, options.journal, journal.path),
     journal,
   };
+}
+
+/** An observer of both the core and the events around it. */
+function listening<T extends RunObserver & Partial<LiveEvents>>(collector: T) {
+  return { run: collector, events: collector, collector };
 }
 
 function journalObserver(
@@ -85,17 +85,16 @@ function keeping(
 
 /** Lengths of inputs, with a line for the operator when others would be better to pad to. */
 function lengthsSeen({ cluster }: Assembly, log: EventLog) {
-  const lengths = new SeenLengths((model, { requests, shortest, longest, buckets, padding }) => {
-    const { name } = cluster.spec.models[model];
-    const seen = `the inputs of ${requests} requests were ${shortest} to ${longest} long`;
-    const advice = `"buckets: [${buckets.join(', ')}]" with "fill" pads them by ${shareText(padding)}: escapement profile measure --buckets-from writes both`;
-    log.say('info', { model: name }, `model ${name}: ${seen}; ${advice}`, name);
-  });
-  return {
-    ...{ run: lengths, seen: lengths },
-    started: ({ core }: LiveController) => lengths.watch(core.cluster.models),
-    events: { modelGone: (model: number) => lengths.forget(model) },
-  };
+  const lengths = new SeenLengths(
+    cluster.spec.models,
+    (model, { requests, shortest, longest, buckets, padding }) => {
+      const { name } = cluster.spec.models[model];
+      const seen = `the inputs of ${requests} requests were ${shortest} to ${longest} long`;
+      const advice = `"buckets: [${buckets.join(', ')}]" with "fill" pads them by ${shareText(padding)}: escapement profile measure --buckets-from writes both`;
+      log.say('info', { model: name }, `model ${name}: ${seen}; ${advice}`, name);
+    },
+  );
+  return listening(lengths);
 }
 
 /** Prometheus metrics of a cluster. All workers have series, also those that never come: alerts need them. */
@@ -111,33 +110,5 @@ function metricsObserver(
     models,
   });
   for (const { name } of fleet.links) metrics.worker(name, false);
-  return { run: metrics, events: metrics };
-}
-
-/** Live page of a server. */
-class UiObserver implements ClusterObserver {
-  readonly run = new RecentActivity();
-  readonly events = {
-    modelCame: () => this.page?.modelsChanged(),
-    modelGone: () => this.page?.modelsChanged(),
-  };
-  private page: LivePage | null = null;
-
-  constructor(private readonly assembly: Assembly) {}
-
-  started({ core }: LiveController): void {
-    this.run.watch(core);
-  }
-
-  routes(controller: LiveController): readonly Route[] {
-    const { fleet, settings } = this.assembly;
-    this.page ??= new LivePage({
-      activity: this.run,
-      cluster: controller.core.cluster,
-      policy: settings.policy.kind,
-      nowNs: () => controller.nowNs(),
-      gpus: () => fleet.gpusKnown,
-    });
-    return this.page.routes;
-  }
+  return listening(metrics);
 }

@@ -257,13 +257,10 @@ export class Server {
         classes: settings.classes,
         tenants: settings.tenants.list,
         scaling: observers.scaling?.status() ?? null,
-        lengthsOf: (model) => observers.lengths.seen.advice(model),
+        lengthsOf: (model) => observers.lengths.collector.advice(model),
         nowNs: controller.nowNs(),
       });
-    return [
-      { path: '/status', answer: () => json(200, status()) },
-      ...(observers.ui?.routes(controller) ?? []),
-    ];
+    return [{ path: '/status', answer: () => json(200, status()) }, ...(observers.ui?.routes ?? [])];
   }
 
   private async end(drainNs: number, wantedNs: number, signal: string): Promise<void> {

@@ -18,11 +18,12 @@ export class StatisticsCollector implements RunObserver {
   /** By name and version, of all models ever served. */
   private readonly counts = new Map<string, ReturnType<typeof newCounts>>();
 
-  constructor(private readonly unixMs: () => number) {}
-
-  /** Adds models that workers have from the start. */
-  began(entries: ServiceState['entries']): void {
-    for (const { index, model } of entries) if (model !== null) this.modelCame(index, model);
+  /** `started`: models that workers have from the start. */
+  constructor(
+    private readonly unixMs: () => number,
+    started: readonly ServedModel[] = [],
+  ) {
+    for (const [index, model] of started.entries()) this.modelCame(index, model);
   }
 
   /** Reports that the model at that index takes requests from now on. */

@@ -25,15 +25,12 @@ const BITS = 6;
 export class SeenLengths implements RunObserver {
   /** By model, if it takes several lengths. */
   private readonly seen: (Seen | undefined)[] = [];
-  private models: readonly ModelSpec[] = [];
 
-  /** `suggested`: called with the first advice for a model. */
-  constructor(private readonly suggested: (model: number, advice: LengthAdvice) => void) {}
-
-  /** Attaches the models of the running controller, which come and go. */
-  watch(models: readonly ModelSpec[]): void {
-    this.models = models;
-  }
+  /** `models` is kept up to date; `suggested`: called with the first advice for a model. */
+  constructor(
+    private readonly models: readonly ModelSpec[],
+    private readonly suggested: (model: number, advice: LengthAdvice) => void,
+  ) {}
 
   answered({ model, length }: RequestTable, slot: number): void {
     const index = model[slot];
@@ -57,7 +54,7 @@ export class SeenLengths implements RunObserver {
   }
 
   /** Forgets the index, which may be reused. */
-  forget(model: number): void {
+  modelGone(model: number): void {
     delete this.seen[model];
   }
 }

@@ -91,7 +91,7 @@ it('forgets versions that come and go though statistics are not read, and none t
 
 function come(collector: StatisticsCollector, ...names: string[]): ModelEntry[] {
   const entries = names.map((name, index) => entryOf(name, '1', index));
-  collector.began(entries);
+  for (const { index, model } of entries) collector.modelCame(index, model!);
   return entries;
 }
 

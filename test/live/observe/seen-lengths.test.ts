@@ -54,8 +54,7 @@ describe('SeenLengths', () => {
 
   function seenOf(lengths: readonly number[], spec: ModelSpec = { ...texts, equalLengths: true }) {
     const suggested: LengthAdvice[] = [];
-    const seen = new SeenLengths((_, advice) => suggested.push(advice));
-    seen.watch([model(), spec]);
+    const seen = new SeenLengths([model(), spec], (_, advice) => suggested.push(advice));
     const requests = new RequestTable();
     for (const length of lengths) {
       const slot = requests.allocate(1, 0, 1, 0, 0, 0, length, 0);
@@ -71,7 +70,7 @@ describe('SeenLengths', () => {
     expect(suggested).toEqual([{ requests: 1000, ...advice }]);
     expect(seen.advice(1)).toEqual({ requests: 2000, ...advice });
     expect(seen.advice(0)).toBe(null);
-    seen.forget(1);
+    seen.modelGone(1);
     expect(seen.advice(1)).toBe(null);
   });
 

@@ -31,10 +31,11 @@ export class StatusCollector implements RunObserver {
   readonly lanes: LaneActivity;
   /** By number of a step in the core's request table: its name, and the number of its pipeline among the models. */
   readonly steps: { readonly name: string; readonly pipeline: number }[] = [];
-  causes: CauseFinder;
+  readonly causes: CauseFinder;
   /** Stages of the INFERs whose requests the next step answers. */
   private readonly stages = new Map<Action, Stages>();
 
+  /** `models` is kept up to date. */
   constructor(cluster: {
     readonly models: readonly ModelSpec[];
     readonly gpus: number;
@@ -43,11 +44,6 @@ export class StatusCollector implements RunObserver {
   }) {
     const { models, gpus, spareGpus = 0, oneLane = false } = cluster;
     this.lanes = new LaneActivity(gpus + spareGpus, oneLane, WINDOW_SECONDS + 1);
-    this.causes = new CauseFinder(models);
-  }
-
-  /** Attaches the models of the running controller, which come and go. */
-  watch(models: readonly ModelSpec[]): void {
     this.causes = new CauseFinder(models);
   }
 

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { compiledNextTo } from '../../../base/compiled.js';
+import { invariant } from '../../../base/invariant.js';
 import { NS_PER_MS } from '../../../base/units.js';
 import type { Cluster } from '../../../core/cluster.js';
+import type { ModelSpec } from '../../../core/model.js';
+import type { RequestTable } from '../../../core/request.js';
 import { json, type Route, text } from '../telemetry/route.js';
-import type { RecentActivity } from './recent-activity.js';
+import { RecentActivity } from './recent-activity.js';
 
 const ACTIVITY_PATH = '/ui/activity';
 
@@ -32,13 +35,10 @@ export interface ActivityMessage {
   readonly setup?: ServerSetup;
 }
 
-interface LivePageOptions {
-  readonly activity: RecentActivity;
-  readonly cluster: Cluster;
-  readonly policy: string;
-  readonly nowNs: () => number;
-  /** Number of GPUs that workers have. */
-  readonly gpus: () => number;
+/** The controller, as far as the page shows it. */
+interface Running {
+  readonly core: { readonly cluster: Cluster; readonly requests: RequestTable };
+  nowNs(): number;
 }
 
 /** Page of a server that has nothing to show yet; instead of activity it gets the text `missing`. */
@@ -46,44 +46,57 @@ export function waitingPageRoutes(missing: string): Route[] {
   return [...pageRoutes(), { path: ACTIVITY_PATH, answer: () => text(503, missing) }];
 }
 
-/** A web page that shows a server's activity: the page itself, for everyone, and its data. */
+/** A web page that shows a server's activity, which it observes: the page itself, for everyone, and its data. */
 export class LivePage {
-  readonly routes: readonly Route[];
+  readonly routes: readonly Route[] = [
+    ...pageRoutes(),
+    { path: ACTIVITY_PATH, answer: ({ query }) => json(200, this.after(Number(query.get('after')))) },
+  ];
+  readonly run: RecentActivity;
+  readonly events = { modelCame: () => this.changed(), modelGone: () => this.changed() };
+  private controller: Running | null = null;
   /** Mark of the latest setup, and its number of GPUs. */
-  private changed = 0;
-  private gpus = -1;
+  private changedAt = 0;
+  private gpusThen = -1;
 
-  constructor(private readonly options: LivePageOptions) {
-    this.routes = [
-      ...pageRoutes(),
-      { path: ACTIVITY_PATH, answer: ({ query }) => json(200, this.after(Number(query.get('after')))) },
-    ];
+  constructor(
+    models: readonly ModelSpec[],
+    private readonly policy: string,
+    /** Number of GPUs that workers have. */
+    private readonly gpus: () => number,
+  ) {
+    this.run = new RecentActivity(models);
   }
 
-  /** Models have come or left. */
-  modelsChanged(): void {
-    this.changed = ++this.options.activity.mark;
+  started(controller: Running): void {
+    this.controller = controller;
+    this.run.waiting = controller.core.requests;
+  }
+
+  private changed(): void {
+    this.changedAt = ++this.run.mark;
   }
 
   private after(asked: number): ActivityMessage {
-    const { activity, nowNs, gpus } = this.options;
-    if (gpus() !== this.gpus) this.modelsChanged();
-    this.gpus = gpus();
+    const { run, controller } = this;
+    invariant(controller !== null, 'a page shows a controller that runs');
+    if (this.gpus() !== this.gpusThen) this.changed();
+    this.gpusThen = this.gpus();
     // A page may have followed an earlier process.
-    const isNew = asked < this.changed || asked > activity.mark;
-    const { actions, requests } = activity.since(isNew ? 0 : asked);
+    const isNew = asked < this.changedAt || asked > run.mark;
+    const { actions, requests } = run.since(isNew ? 0 : asked);
     return {
-      ...{ mark: activity.mark, nowNs: nowNs(), actions: base64(actions), requests: base64(requests) },
-      ...(isNew && { setup: this.setup() }),
+      ...{ mark: run.mark, nowNs: controller.nowNs() },
+      ...{ actions: base64(actions), requests: base64(requests) },
+      ...(isNew && { setup: this.setup(controller.core.cluster) }),
     };
   }
 
-  private setup(): ServerSetup {
-    const { cluster, policy } = this.options;
-    const { models } = cluster;
+  private setup(cluster: Cluster): ServerSetup {
+    const { models, oneLane } = cluster;
     const shown = models.slice(0, models.findLastIndex((_, model) => cluster.hasModel(model)) + 1);
     return {
-      ...{ policy, gpus: this.gpus, oneLane: cluster.oneLane },
+      ...{ policy: this.policy, gpus: this.gpusThen, oneLane },
       models: shown.map(({ name }) => name),
       modelInferMs: shown.map(({ execNs }) => (execNs[0] ?? 0) / NS_PER_MS),
     };

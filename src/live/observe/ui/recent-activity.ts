@@ -1,5 +1,5 @@
 import type { Action } from '../../../core/action.js';
-import type { Cluster } from '../../../core/cluster.js';
+import type { ModelSpec } from '../../../core/model.js';
 import type { RunObserver } from '../../../core/observer.js';
 import type { Outcome, RequestTable } from '../../../core/request.js';
 import { CauseFinder } from '../../../record/causes.js';
@@ -17,13 +17,13 @@ export class RecentActivity implements RunObserver {
   mark = 0;
   private readonly actions = new RecentActions(ACTIONS);
   private readonly requests = new RowRing(REQUEST_COLUMNS, REQUESTS);
-  private causes = new CauseFinder([]);
-  private waiting: RequestTable | null = null;
+  private readonly causes: CauseFinder;
+  /** Unanswered requests of the controller, once it runs. */
+  waiting: RequestTable | null = null;
 
-  /** Attaches the running controller, for its models, which come and go, and its unanswered requests. */
-  watch(core: { readonly cluster: Cluster; readonly requests: RequestTable }): void {
-    this.causes = new CauseFinder(core.cluster.models);
-    this.waiting = core.requests;
+  /** `models` is kept up to date. */
+  constructor(models: readonly ModelSpec[]) {
+    this.causes = new CauseFinder(models);
   }
 
   decided(action: Action): void {

@@ -5,7 +5,7 @@ import { RecentActivity } from '../../../../src/live/observe/ui/recent-activity.
 import { ACTION, ACTION_COLUMNS, REQUEST_COLUMNS } from '../../../../src/record/run-rows.js';
 
 it('keeps so much at most, and tells what is new', () => {
-  const activity = new RecentActivity();
+  const activity = new RecentActivity([]);
   const requests = new RequestTable();
   const answer = () => {
     const slot = requests.allocate(0, 0, 1000, 0);
@@ -28,7 +28,7 @@ it('keeps so much at most, and tells what is new', () => {
 });
 
 it('tells an action again when it has ended', () => {
-  const activity = new RecentActivity();
+  const activity = new RecentActivity([]);
   const planned = { id: 0, kind: INFER, status: -1, requests: [], count: 0 } as unknown as Action;
   activity.decided(planned);
   expect(activity.since(0).actions[ACTION.handledNs]).toBeNaN();
