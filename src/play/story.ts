@@ -1,29 +1,12 @@
-import { INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
-import type { Outcome } from '../core/request.js';
-import { CAUSES } from '../record/causes.js';
 import { explain } from '../record/flight/explain.js';
 import { flightEvents } from '../record/flight/flight-text.js';
 import { loggedFlight } from '../record/flight/logged-flight.js';
 import { pipelineEvents, pipelineFlight } from '../record/flight/pipeline-flight.js';
-import {
-  LOGGED_INFER,
-  LOGGED_LOAD,
-  LOGGED_UNLOAD,
-  type LoggedAction,
-  type LoggedRequest,
-  type RunRows,
-} from '../record/flight/run-rows.js';
+import type { RunRows } from '../record/flight/run-rows.js';
 import type { RunSetup } from '../record/results.js';
 import type { RowList } from '../record/row-list.js';
 import { ACTION, REQUEST } from '../record/run-rows.js';
 import type { Story } from './protocol.js';
-
-/** Types of actions in logs by those of the core; a cancellation has no model. */
-const LOGGED_TYPES: Readonly<Record<number, number>> = {
-  [LOAD]: LOGGED_LOAD,
-  [UNLOAD]: LOGGED_UNLOAD,
-  [INFER]: LOGGED_INFER,
-};
 
 /** Inputs of a story. */
 interface StoryRows {
@@ -90,13 +73,13 @@ function wholeOf(requests: RowList, request: number): number {
 function rowsOf({ requests, actions }: StoryRows, { fleet, slow, ...setup }: StorySetup): RunRows {
   return {
     requests: (visit) => {
-      for (let row = 0; row < requests.count; row++) if (visit(requestAt(requests, row)) === false) return;
+      for (let row = 0; row < requests.count; row++)
+        if (visit(rowAt(requests, row, REQUEST)) === false) return;
     },
     actions: (visit) => {
       for (let row = 0; row < actions.count; row++) {
-        const type = LOGGED_TYPES[actions.get(row, ACTION.kind)];
-        const hasEnded = !Number.isNaN(actions.get(row, ACTION.handledNs));
-        if (type !== undefined && hasEnded) visit(actionAt(actions, row, type));
+        const action = rowAt(actions, row, ACTION);
+        if (!Number.isNaN(action.handledNs)) visit(action);
       }
     },
     ...{ setup, ...(fleet && { fleet }), ...(slow && { slow }) },
@@ -111,23 +94,4 @@ function rowAt<Name extends string>(
 ): Record<Name, number> {
   const values = Object.entries<number>(columns).map(([name, column]) => [name, rows.get(row, column)]);
   return Object.fromEntries(values);
-}
-
-function requestAt(rows: RowList, row: number): LoggedRequest {
-  const { outcome, cause, step, parent, ...rest } = rowAt(rows, row, REQUEST);
-  return {
-    ...{ ...rest, outcome: outcome as Outcome, cause: CAUSES[cause] ?? null },
-    ...(step < 0 ? {} : { step }),
-    ...(parent < 0 ? {} : { parent }),
-  };
-}
-
-function actionAt(rows: RowList, row: number, type: number): LoggedAction {
-  const action = rowAt(rows, row, ACTION);
-  const { status, latestNs, handledNs } = action;
-  return {
-    ...{ ...action, type },
-    latestNs: Number.isFinite(latestNs) ? latestNs : null,
-    ...(status === STATUS_OK ? {} : { beginNs: handledNs, endNs: handledNs }),
-  };
 }

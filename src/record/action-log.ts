@@ -50,7 +50,7 @@ export const PADDED_COLUMN = column(
 );
 
 /** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions; it knows no ABORT. */
-const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
+export const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
   [LOAD]: 1,
   [INFER]: 2,
   [UNLOAD]: 3,

@@ -23,8 +23,7 @@ export {
   writeRunReport,
   writeSweepReport,
 } from './pages/write-results.js';
-export { comparePolicies, type PolicyComparison } from './policies/compare.js';
-export type { NamedSweep } from './policies/runs.js';
+export { comparePolicies, type NamedSweep, type PolicyComparison } from './policies/compare.js';
 export { type CommonChoice, commonChoice, type Recommendation, recommend } from './study/analyze.js';
 export type { GroupPoint, Point } from './study/points.js';
 export { comparisonText, policiesText, summaryText } from './terminal/summary-text.js';

@@ -68,9 +68,9 @@ function failedList(logs: RunRows, names: RunNames, args: Args, warmupNs: number
   const failures = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
   const requests: FailedRequest[] = [];
   logs.requests((request) => {
-    const { cause, parent } = request;
+    const cause = CAUSES[request.cause];
     // The request of a pipeline stands for those of its steps.
-    if (cause === null || parent !== undefined || request.arrivalNs < warmupNs) return;
+    if (cause === undefined || request.parent >= 0 || request.arrivalNs < warmupNs) return;
     const failed = named(request, cause, names);
     const isWanted = FILTERS.every((name) => args[name] === undefined || args[name] === failed[name]);
     if (!isWanted) return;
@@ -81,12 +81,12 @@ function failedList(logs: RunRows, names: RunNames, args: Args, warmupNs: number
 }
 
 function named(request: LoggedRequest, cause: Cause, names: RunNames): FailedRequest {
-  const { id, model, requestClass, tenant, arrivalNs, answeredNs, sloNs } = request;
+  const { id, model, requestClass = -1, tenant = -1, arrivalNs, answeredNs, sloNs } = request;
   return {
     request: id,
     model: names.model(model),
-    ...(requestClass === undefined ? {} : { class: names.classes[requestClass]! }),
-    ...(tenant === undefined ? {} : { tenant: names.tenants[tenant]! }),
+    ...(requestClass >= 0 ? { class: names.classes[requestClass]! } : {}),
+    ...(tenant >= 0 ? { tenant: names.tenants[tenant]! } : {}),
     ...{ cause, arrivalNs, latencyNs: answeredNs - arrivalNs, sloNs },
   };
 }

@@ -1,19 +1,11 @@
 import { NS_PER_MS } from '../../base/units.js';
-import { STATUS_OK } from '../../core/action.js';
+import { INFER, LOAD, STATUS_OK, UNLOAD } from '../../core/action.js';
 import { GPU_OFF, GPU_ON } from '../../core/fleet-observer.js';
-import { OUTCOME_NAMES } from '../../core/request.js';
+import { OUTCOME_NAMES, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
-import type { Cause } from '../causes.js';
+import { CAUSES, type Cause } from '../causes.js';
 import type { Flight, FlightAction, GpuTrouble, Knowledge, KnownGpu, TenantLimit } from './flight.js';
-import {
-  LOGGED_INFER,
-  LOGGED_LOAD,
-  LOGGED_UNLOAD,
-  type LoggedAction,
-  type LoggedChange,
-  type LoggedRequest,
-  type RunRows,
-} from './run-rows.js';
+import type { LoggedAction, LoggedChange, LoggedRequest, RunRows } from './run-rows.js';
 
 /** Names for the indices in a run's logs. */
 export interface RunNames {
@@ -47,10 +39,10 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   const whileItWaited = (action: LoggedAction) =>
     infer === null ? action.sentNs < answeredNs : action.id < infer.id;
   const loads = placing.filter(
-    (action) => action.type === LOGGED_LOAD && whileItWaited(action) && action.handledNs > arrivalNs,
+    (action) => action.kind === LOAD && whileItWaited(action) && action.handledNs > arrivalNs,
   );
   const passing = actions.filter(
-    ({ model, type, sentNs }) => model !== own.model && type === LOGGED_INFER && sentNs >= arrivalNs,
+    ({ model, kind, sentNs }) => model !== own.model && kind === INFER && sentNs >= arrivalNs,
   );
   const known = knowledgeOf(logs, own, actions, earlier);
   const concerned = new Set([...known.gpus.map(({ gpu }) => gpu), ...(infer === null ? [] : [infer.gpu])]);
@@ -76,22 +68,29 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
       (action) => whileItWaited(action) && isWarm(holding(placed, action.gpu, action), action.sentNs),
     ).length,
     ...(troubles.length > 0 && { troubles }),
-    answer: { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs, latencyNs: answeredNs - arrivalNs },
+    answer: {
+      outcome: OUTCOME_NAMES[outcome as Outcome],
+      atNs: answeredNs,
+      latencyNs: answeredNs - arrivalNs,
+    },
   };
-  return { flight, cause: own.cause };
+  return { flight, cause: CAUSES[own.cause] ?? null };
 }
 
-function senderOf({ model, user, requestClass, tenant, cause, length }: LoggedRequest, names: RunNames) {
-  const itsClass = requestClass === undefined ? undefined : names.classes[requestClass];
-  const itsTenant = tenant === undefined ? undefined : names.tenants[tenant];
-  const limit = cause === null ? undefined : LIMITS[cause];
+function senderOf(
+  { model, user, requestClass = -1, tenant = -1, cause, length = 0 }: LoggedRequest,
+  names: RunNames,
+) {
+  const itsClass = names.classes[requestClass];
+  const itsTenant = names.tenants[tenant];
+  const limit = LIMITS[CAUSES[cause]!];
   return {
     model: names.model(model),
     user,
     ...(itsClass === undefined ? {} : { class: itsClass }),
     ...(itsTenant === undefined ? {} : { tenant: itsTenant }),
     ...(limit === undefined ? {} : { limit }),
-    ...(length === undefined ? {} : { length }),
+    ...(length > 0 ? { length } : {}),
   };
 }
 
@@ -133,8 +132,8 @@ function actionsAround({ actions }: RunRows, own: LoggedRequest, earlier: readon
 }
 
 /** True for a LOAD or UNLOAD of the model. */
-function isPlacing({ type, model }: LoggedAction, wanted: number): boolean {
-  return model === wanted && (type === LOGGED_LOAD || type === LOGGED_UNLOAD);
+function isPlacing({ kind, model }: LoggedAction, wanted: number): boolean {
+  return model === wanted && (kind === LOAD || kind === UNLOAD);
 }
 
 /** GPUs that leave lose their weights, as if they had unloaded them. */
@@ -142,7 +141,7 @@ function leaving({ fleet = [] }: RunRows): Placing[] {
   return fleet
     .filter(({ state }) => state === GPU_OFF)
     .map(({ atNs, gpu }) => ({
-      ...{ id: Number.POSITIVE_INFINITY, gpu, type: LOGGED_UNLOAD, status: STATUS_OK },
+      ...{ id: Number.POSITIVE_INFINITY, gpu, kind: UNLOAD, status: STATUS_OK },
       ...{ sentNs: atNs, handledNs: atNs },
     }));
 }
@@ -156,11 +155,11 @@ function knowledgeOf(
   const { setup, fleet } = rows;
   const lanes = Array.from({ length: setup.gpus }, () => ({ execNs: arrivalNs, weightsNs: arrivalNs }));
   const before = actions.filter(({ sentNs }) => sentNs < arrivalNs);
-  for (const { gpu, type, expectedEndNs, handledNs } of before) {
+  for (const { gpu, kind, expectedEndNs, handledNs } of before) {
     if (handledNs <= arrivalNs) continue;
     const lane = lanes[gpu];
-    if (type === LOGGED_INFER || setup.oneLane) lane.execNs = Math.max(lane.execNs, expectedEndNs);
-    if (type === LOGGED_LOAD || setup.oneLane) lane.weightsNs = Math.max(lane.weightsNs, expectedEndNs);
+    if (kind === INFER || setup.oneLane) lane.execNs = Math.max(lane.execNs, expectedEndNs);
+    if (kind === LOAD || setup.oneLane) lane.weightsNs = Math.max(lane.weightsNs, expectedEndNs);
   }
   const placing = [...before.filter((action) => isPlacing(action, model)), ...leaving(rows)];
   const isOn = (gpu: number) =>
@@ -206,7 +205,7 @@ function holding(placing: readonly Placing[], gpu: number, moment: Moment): Plac
     if (action.gpu !== gpu || !isBefore(action, moment)) return latest;
     return latest === undefined || isBefore(latest, action) ? action : latest;
   }, undefined);
-  if (last?.type !== LOGGED_LOAD) return undefined;
+  if (last?.kind !== LOAD) return undefined;
   return last.status === STATUS_OK || last.handledNs > moment.sentNs ? last : undefined;
 }
 
@@ -215,7 +214,7 @@ function isWarm(load: Placing | undefined, atNs: number): boolean {
 }
 
 /** A LOAD or UNLOAD, or a GPU's leaving. */
-type Placing = Moment & Pick<LoggedAction, 'gpu' | 'type' | 'status' | 'handledNs'>;
+type Placing = Moment & Pick<LoggedAction, 'gpu' | 'kind' | 'status' | 'handledNs'>;
 
 /** Send time of an action; `id` orders actions sent in the same instant. */
 type Moment = Pick<LoggedAction, 'sentNs' | 'id'>;
@@ -236,14 +235,21 @@ function kindOf({ kinds = [] }: RunRows['setup'], gpu: number): Pick<FlightActio
 
 /** `mates`: requests of an INFER; null for a LOAD. */
 function describe(action: LoggedAction, mates: readonly LoggedRequest[] | null): FlightAction {
-  const { id, type, gpu, batchSize, sentNs, earliestNs, latestNs, expectedDurationNs } = action;
-  const { beginNs, endNs, handledNs } = action;
+  const { id, kind, gpu, batchSize, sentNs, earliestNs, latestNs, expectedDurationNs } = action;
+  const { status, handledNs } = action;
+  const ran = status === STATUS_OK;
   return {
-    ...{ id, kind: type === LOGGED_LOAD ? 'LOAD' : 'INFER', gpu, batchSize },
+    ...{ id, kind: kind === LOAD ? 'LOAD' : 'INFER', gpu, batchSize },
     count: mates?.length ?? 0,
     lastDeadlineNs: mates === null ? null : Math.max(...mates.map((mate) => mate.arrivalNs + mate.sloNs)),
-    ...{ sentNs, earliestNs, latestNs, expectedDurationNs },
+    ...{ sentNs, earliestNs, latestNs: Number.isFinite(latestNs) ? latestNs : null, expectedDurationNs },
     expectedStartNs: action.expectedEndNs - expectedDurationNs,
-    result: { status: statusName(action.status), beginNs, endNs, handledNs },
+    result: {
+      status: statusName(status),
+      // Logs contain nothing more precise of an action that failed.
+      beginNs: ran ? action.beginNs : handledNs,
+      endNs: ran ? action.endNs : handledNs,
+      handledNs,
+    },
   };
 }

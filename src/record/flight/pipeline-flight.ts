@@ -1,6 +1,6 @@
-import { OUTCOME_CANCELLED, OUTCOME_LATE, OUTCOME_NAMES } from '../../core/request.js';
+import { OUTCOME_CANCELLED, OUTCOME_LATE, OUTCOME_NAMES, type Outcome } from '../../core/request.js';
 import { toSeconds } from '../../text/numbers.js';
-import { CAUSE_MEANINGS, type Cause } from '../causes.js';
+import { CAUSE_MEANINGS, CAUSES, type Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
 import { explain, ms } from './explain.js';
 import { storyText } from './flight-text.js';
@@ -52,8 +52,8 @@ export function pipelineFlight(
   const steps = rows
     .sort((a, b) => a.arrivalNs - b.arrivalNs || a.id - b.id)
     .map((row) => ({
-      ...{ step: ids[row.step!]!, request: row.id, infer: row.action, arrivalNs: row.arrivalNs },
-      ...(all[row.step!]!.variants === undefined ? {} : { model: names.model(row.model) }),
+      ...{ step: ids[row.step]!, request: row.id, infer: row.action, arrivalNs: row.arrivalNs },
+      ...(all[row.step]!.variants === undefined ? {} : { model: names.model(row.model) }),
       deadlineNs: row.arrivalNs + row.sloNs,
       answer: answerOf(row),
     }));
@@ -62,7 +62,7 @@ export function pipelineFlight(
     ({ step, outcome }) => step === own.step && outcome > OUTCOME_LATE && outcome !== OUTCOME_CANCELLED,
   );
   const logged = failed && loggedFlight(logs, failed.id, names)?.flight;
-  const { arrivalNs, sloNs, cause } = own;
+  const { arrivalNs, sloNs } = own;
   const facts = {
     request,
     pipeline: names.model(own.model),
@@ -70,9 +70,9 @@ export function pipelineFlight(
     sloNs,
     answer: answerOf(own),
     steps,
-    cause,
+    cause: CAUSES[own.cause] ?? null,
   };
-  const step = own.step === undefined ? undefined : ids[own.step];
+  const step = ids[own.step];
   return { ...facts, why: whyEnded(facts, step, failed?.id, logged && explain(logged)) };
 }
 
@@ -112,7 +112,7 @@ export function pipelineText(flight: PipelineFlight): string {
 }
 
 function answerOf({ outcome, answeredNs }: LoggedRequest) {
-  return { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs };
+  return { outcome: OUTCOME_NAMES[outcome as Outcome], atNs: answeredNs };
 }
 
 /** Why a request ended as it did. `step`: the one that failed, with the request of it that did, and why. */

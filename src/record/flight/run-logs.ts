@@ -5,50 +5,43 @@ import { LogReader } from '../../base/files/log-reader.js';
 import { NS_PER_S } from '../../base/units.js';
 import type { GpuState } from '../../core/fleet-observer.js';
 import { OUTCOME_ERROR, OUTCOME_OK, type Outcome } from '../../core/request.js';
-import { CAUSES } from '../causes.js';
+import { TYPE_OF_KIND } from '../action-log.js';
 import type { LoggedCluster } from '../log-columns.js';
 import { RESULT_OF_OUTCOME } from '../request-log.js';
 import type { RunEvent, RunResult, RunSetup } from '../results.js';
 import type { GpuTrouble } from './flight.js';
 import type { LoggedAction, LoggedChange, LoggedRequest, RunRows } from './run-rows.js';
 
-const ACTION_COLUMNS = [
-  't',
-  'action_id',
-  'action_type',
-  'status',
-  'worker_id',
-  'gpu_id',
-  'model_id',
-  'batch_size',
-  'expected_exec_duration',
-  'expected_exec_complete',
-  'worker_exec_begin',
-  'worker_exec_complete',
-  'action_sent',
-  'window_earliest',
-  'window_latest',
-] as const;
+/** Columns of actions.tsv by the names of rows; times other than of sending and result count from the sending. */
+const ACTION_COLUMNS = {
+  ...{ handledNs: 't', id: 'action_id', kind: 'action_type', status: 'status', worker: 'worker_id' },
+  ...{ gpu: 'gpu_id', model: 'model_id', batchSize: 'batch_size', sentNs: 'action_sent' },
+  ...{ expectedDurationNs: 'expected_exec_duration', expectedEndNs: 'expected_exec_complete' },
+  ...{ beginNs: 'worker_exec_begin', endNs: 'worker_exec_complete' },
+  ...{ earliestNs: 'window_earliest', latestNs: 'window_latest' },
+} as const;
 
-const REQUEST_COLUMNS = [
-  't',
-  'request_id',
-  'result',
-  'user_id',
-  'model_id',
-  'latency',
-  'deadline',
-  'deadline_met',
-  'action_id',
-  'cause',
-] as const;
+const REQUEST_COLUMNS = {
+  ...{ answeredNs: 't', id: 'request_id', outcome: 'result', user: 'user_id', model: 'model_id' },
+  ...{ latency: 'latency', sloNs: 'deadline', isMet: 'deadline_met', action: 'action_id', cause: 'cause' },
+} as const;
 
-const SENDER_COLUMNS = ['class_id', 'tenant_id', 'length', 'step_id', 'parent_id'] as const;
+/** Columns that only some runs have. */
+const SENDER_COLUMNS = {
+  ...{
+    requestClass: 'class_id',
+    tenant: 'tenant_id',
+    length: 'length',
+    step: 'step_id',
+    parent: 'parent_id',
+  },
+} as const;
 
 /** By `result`, without those in time. */
 const OUTCOMES = new Map(
   Object.entries(RESULT_OF_OUTCOME).map(([outcome, result]) => [result, Number(outcome) as Outcome]),
 );
+const KINDS = new Map(Object.entries(TYPE_OF_KIND).map(([kind, type]) => [type, Number(kind)]));
 
 /**
  * Rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` if a log is missing, is malformed, or lacks rows
@@ -81,7 +74,7 @@ export function runLogs(
   };
   const fromNs = Math.round(windows[0].beginSeconds * NS_PER_S);
   let [arrived, sent] = [0, 0];
-  rows.requests(({ arrivalNs, parent }) => void (arrivalNs >= fromNs && parent === undefined && arrived++));
+  rows.requests(({ arrivalNs, parent }) => void (arrivalNs >= fromNs && !(parent >= 0) && arrived++));
   rows.actions(({ sentNs }) => void (sentNs >= fromNs && sent++));
   refuseOtherCount(requests, arrived, counted.offered + cancelled);
   refuseOtherCount(actions, sent, counts.load + counts.unload + counts.infer);
@@ -103,75 +96,55 @@ function refuseOtherCount(file: string, rows: number, counted: number): void {
   throw new EscapementError('E_RESULTS', what, { file });
 }
 
-/** Visits the rows of requests.tsv in order of answers, until `visit` returns false. Throws `E_RESULTS`. */
+/** Visits the rows of a log, until `visit` returns false. Throws `E_RESULTS`. */
+function readRows<Name extends string, Other extends string>(
+  path: string,
+  columns: Readonly<Record<Name, string>>,
+  optional: Readonly<Record<Other, string>>,
+  visit: (row: Record<Name | Other, number>) => unknown,
+): void {
+  const names = [...Object.keys(columns), ...Object.keys(optional)];
+  const log = new LogReader(path, Object.values(columns), Object.values(optional));
+  try {
+    while (log.next()) {
+      const row: Record<string, number> = {};
+      for (let i = 0; i < names.length; i++) row[names[i]!] = log.values[i]!;
+      if (visit(row as Record<Name | Other, number>) === false) return;
+    }
+  } finally {
+    log.close();
+  }
+}
+
 function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {
-  const log = new LogReader(path, REQUEST_COLUMNS, SENDER_COLUMNS);
-  try {
-    while (log.next()) {
-      const [t, id, result, user, model, latency, sloNs, met, action, cause] = log.values;
-      const [requestClass, tenant, length, step, parent] = log.values.subarray(REQUEST_COLUMNS.length);
-      const request = {
-        id,
-        outcome: result === 0 && met === 1 ? OUTCOME_OK : (OUTCOMES.get(result) ?? OUTCOME_ERROR),
-        user,
-        model,
-        arrivalNs: t - latency,
-        answeredNs: t,
-        sloNs,
-        action,
-        cause: CAUSES[cause] ?? null,
-        ...(requestClass >= 0 ? { requestClass } : {}),
-        ...(tenant >= 0 ? { tenant } : {}),
-        ...(length > 0 ? { length } : {}),
-        ...(step >= 0 ? { step } : {}),
-        ...(parent >= 0 ? { parent } : {}),
-      };
-      if (visit(request) === false) return;
-    }
-  } finally {
-    log.close();
-  }
+  readRows(path, REQUEST_COLUMNS, SENDER_COLUMNS, ({ latency, isMet, outcome: result, ...row }) => {
+    const outcome = result === 0 && isMet === 1 ? OUTCOME_OK : (OUTCOMES.get(result) ?? OUTCOME_ERROR);
+    return visit({ ...row, outcome, arrivalNs: row.answeredNs - latency });
+  });
 }
 
-/** Visits the rows of actions.tsv in order of their results. Throws `E_RESULTS`. */
 function readActions(path: string, cluster: LoggedCluster, visit: (action: LoggedAction) => void): void {
-  const log = new LogReader(path, ACTION_COLUMNS, ['padded_length']);
-  try {
-    while (log.next()) {
-      const [t, id, type, status, worker, gpuOfWorker, model, batchSize, expectedDurationNs] = log.values;
-      const [expectedEnd, begin, end, sentNs, earliest, latest, paddedLength] = log.values.subarray(9);
-      const ran = status === 0;
-      visit({
-        id,
-        type,
-        status,
-        gpu: gpuAt(cluster, worker, gpuOfWorker),
-        model,
-        batchSize,
-        ...(paddedLength > 0 ? { paddedLength } : {}),
-        sentNs,
-        earliestNs: sentNs + earliest,
-        latestNs: latest === -1 ? null : sentNs + latest,
-        expectedDurationNs,
-        expectedEndNs: sentNs + expectedEnd,
-        beginNs: ran ? sentNs + begin : t,
-        endNs: ran ? sentNs + end : t,
-        handledNs: t,
-      });
-    }
-  } finally {
-    log.close();
-  }
+  readRows(path, ACTION_COLUMNS, { paddedLength: 'padded_length' }, ({ worker, ...row }) => {
+    const { sentNs, latestNs } = row;
+    visit({
+      ...row,
+      kind: KINDS.get(row.kind)!,
+      gpu: gpuAt(cluster, worker, row.gpu),
+      earliestNs: sentNs + row.earliestNs,
+      latestNs: latestNs === -1 ? Number.POSITIVE_INFINITY : sentNs + latestNs,
+      expectedEndNs: sentNs + row.expectedEndNs,
+      beginNs: sentNs + row.beginNs,
+      endNs: sentNs + row.endNs,
+    });
+  });
 }
 
-/** Rows of gpus.tsv. Throws `E_RESULTS`. */
 function readFleet(path: string, cluster: LoggedCluster): LoggedChange[] {
-  const log = new LogReader(path, ['t', 'worker_id', 'gpu_id', 'state']);
   const changes: LoggedChange[] = [];
-  while (log.next()) {
-    const [atNs, worker, gpuOfWorker, state] = log.values;
-    changes.push({ atNs, gpu: gpuAt(cluster, worker, gpuOfWorker), state: state as GpuState });
-  }
+  readRows(path, { atNs: 't', worker: 'worker_id', gpu: 'gpu_id', state: 'state' }, {}, (row) => {
+    const state = row.state as GpuState;
+    changes.push({ atNs: row.atNs, gpu: gpuAt(cluster, row.worker, row.gpu), state });
+  });
   return changes;
 }
 

@@ -1,5 +1,4 @@
-import type { PolicyComparison } from '../policies/compare.js';
-import { layoutOf, placeLabel } from '../policies/layout.js';
+import { layoutOf, type PolicyComparison, placeLabel } from '../policies/compare.js';
 import { clipped, shareWithInterval } from '../statistics.js';
 import { linesPanel, panelGrid } from './lines.js';
 import { type ChartSpec, chart, GRID, INK, seriesStyles } from './theme.js';

@@ -5,6 +5,7 @@ import type { ComparedFigure } from '../compare/figures.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
 import type { Document, Table } from '../document.js';
 import { runName } from '../run-kind.js';
+import { certaintyText } from '../statistics.js';
 import { cautions } from './blocks.js';
 
 /** Runs side by side. `summaries`: of the runs. */
@@ -23,7 +24,14 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
       {
         title: 'Figures',
         blocks: [
-          { text: capital(certaintyOf(figures)) },
+          {
+            text: capital(
+              certaintyText(
+                1,
+                figures.flatMap(({ margins }) => margins.map(overSlices)),
+              ),
+            ),
+          },
           {
             table: {
               columns: [{ title: '' }, ...columns.map((title) => ({ title, numeric: true }))],
@@ -49,12 +57,7 @@ function runsTable(runs: Comparison['runs']): Table {
   };
 }
 
-/** Source of the margins of differences, for people. */
-function certaintyOf(figures: readonly ComparedFigure[]): string {
-  return figures.some(({ margins }) => margins.some((margin) => margin !== null))
-    ? 'one run each; ±: 95 % confidence over their time slices'
-    : 'one run each: nothing is known of the spread between seeds';
-}
+const overSlices = (margin: number | null) => (margin === null ? null : { over: 'slices' as const });
 
 /** False for a count that is 0 everywhere, and for figures that no run measured. */
 function saysSomething({ unit, values }: ComparedFigure): boolean {

@@ -3,7 +3,7 @@ import { formatPercent, formatRate, round3 } from '../../text/numbers.js';
 import { capital, listed, plural } from '../../text/words.js';
 import { keyLabel, valuesLabel } from '../quantity.js';
 import { setFlags } from '../reproduce.js';
-import { ONE_SAMPLE } from '../statistics.js';
+import { certaintyText } from '../statistics.js';
 import {
   commonChoice,
   FLEET_TARGET,
@@ -26,8 +26,12 @@ interface Verdict {
 
 /** Conclusion of a sweep, from the same recommendations as its table and charts. */
 export function verdict(results: SweepResults): Verdict {
-  const lines = [failedLine(results), certaintyLine(results)].filter((line) => line !== '');
   const points = aggregate(results);
+  const certainty = certaintyText(
+    results.seeds.length,
+    points.map(({ attainment }) => attainment),
+  );
+  const lines = [failedLine(results), certainty].filter((line) => line !== '');
   const without = (title: string): Verdict => ({ title, lines, flags: null });
   if (points.length === 0) return without('No run finished');
   if (points.every(({ attainment }) => attainment === null)) return without('No request was offered');
@@ -122,14 +126,6 @@ function failedLine(results: SweepResults): string {
   return failed === 0
     ? ''
     : `${failed} of ${plural(results.cells.length, 'run')} failed and ${failed === 1 ? 'is' : 'are'} left out`;
-}
-
-function certaintyLine(results: SweepResults): string {
-  const points = aggregate(results);
-  if (points.length > 0 && points.every(({ isOneSample }) => isOneSample))
-    return `${ONE_SAMPLE}; ±: 95 % confidence over its time slices`;
-  const { length } = results.seeds;
-  return length === 1 ? 'one seed: no confidence intervals' : `±: 95 % confidence over ${length} seeds`;
 }
 
 /** Everything chosen for the cell: also keys with one value in this sweep, shared settings, and the policy. */

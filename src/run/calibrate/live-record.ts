@@ -2,14 +2,13 @@ import { EscapementError } from '../../base/errors.js';
 import { NS_PER_S } from '../../base/units.js';
 import { createJournaledPolicy } from '../../config/create-policy.js';
 import type { Experiment } from '../../config/experiment.js';
-import { ABORT, type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { ABORT, type Action, INFER, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Controller } from '../../core/controller.js';
 import type { Outcome, RequestTable } from '../../core/request.js';
 import { OUTCOME_OK } from '../../core/request.js';
 import { replayJournal } from '../../live/journal/replay.js';
 import { runLogs } from '../../record/flight/run-logs.js';
-import { LOGGED_INFER, LOGGED_LOAD } from '../../record/flight/run-rows.js';
 import { latencyMs } from '../../record/latency.js';
 import { PartTally } from '../../record/part-tally.js';
 import type { RequestFigures, RunResult } from '../../record/results.js';
@@ -143,9 +142,8 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
 function logged(action: Action, model: number, { models }: Cluster, handledNs: number): MeasuredAction {
   const { kind, status, gpu, batchSize, bucket, sentNs, earliestNs, beginNs, endNs } = action;
   const paddedLength = kind === INFER ? models[action.model]!.lengths?.[bucket] : undefined;
-  const type = kind === INFER ? LOGGED_INFER : kind === LOAD ? LOGGED_LOAD : 0;
   return {
-    ...{ type, status, gpu, model, batchSize, sentNs, earliestNs, beginNs, endNs, handledNs },
+    ...{ kind, status, gpu, model, batchSize, sentNs, earliestNs, beginNs, endNs, handledNs },
     ...(paddedLength !== undefined && { paddedLength }),
   };
 }

@@ -1,7 +1,8 @@
 import type { Experiment } from '../../config/experiment.js';
+import { INFER, LOAD } from '../../core/action.js';
 import { timesOfBucket } from '../../core/lengths.js';
 import { timesOn } from '../../core/model.js';
-import { LOGGED_INFER, LOGGED_LOAD, type LoggedAction } from '../../record/flight/run-rows.js';
+import type { LoggedAction } from '../../record/flight/run-rows.js';
 
 /** Behavior of the machine in a run, as its log of actions shows it. Medians and quantiles: a hiccup changes none. */
 export interface Measured {
@@ -32,7 +33,7 @@ const FAR_SHARE = 0.5;
 /** An action of a run, as far as it is measured. */
 export type MeasuredAction = Pick<
   LoggedAction,
-  | ('type' | 'status' | 'gpu' | 'model' | 'batchSize' | 'paddedLength')
+  | ('kind' | 'status' | 'gpu' | 'model' | 'batchSize' | 'paddedLength')
   | ('sentNs' | 'earliestNs' | 'beginNs' | 'endNs' | 'handledNs')
 >;
 
@@ -48,12 +49,11 @@ export function measureRun(
   const ratios = experiment.models.map(() => new Map<string, number[]>());
   const lanes: MeasuredAction[][] = [];
   actions((action) => {
-    const { type, status, gpu, model, sentNs } = action;
-    if (status !== 0 || sentNs < fromNs || (type !== LOGGED_INFER && !(oneLane && type === LOGGED_LOAD)))
-      return;
+    const { kind, status, gpu, model, sentNs } = action;
+    if (status !== 0 || sentNs < fromNs || (kind !== INFER && !(oneLane && kind === LOAD))) return;
     lanes[gpu] ??= [];
     lanes[gpu].push(action);
-    if (type !== LOGGED_INFER) return;
+    if (kind !== INFER) return;
     const { key, ns } = profiledNs(action);
     // A server may have sizes that the simulation lacks.
     if (ns === undefined) return;
@@ -108,12 +108,12 @@ function delaysOf(lanes: readonly MeasuredAction[][]): Pick<Measured, 'delayNs' 
   const waited: { readonly forNs: number; readonly gapNs: number }[] = [];
   for (const lane of lanes.filter((actions) => actions !== undefined)) {
     let freeNs = Number.NEGATIVE_INFINITY;
-    for (const { type, sentNs, earliestNs, beginNs, endNs, handledNs } of lane.sort(
+    for (const { kind, sentNs, earliestNs, beginNs, endNs, handledNs } of lane.sort(
       (a, b) => a.beginNs - b.beginNs,
     )) {
       const readyNs = Math.max(freeNs, earliestNs);
       freeNs = endNs;
-      if (type !== LOGGED_INFER) continue;
+      if (kind !== INFER) continue;
       back.push(handledNs - endNs);
       if (readyNs <= sentNs) there.push(beginNs - sentNs);
       else waited.push({ forNs: readyNs - sentNs, gapNs: beginNs - readyNs });

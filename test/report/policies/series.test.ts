@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { comparePolicies } from '../../../src/report/policies/compare.js';
-import { runsOf } from '../../../src/report/policies/runs.js';
-import { seriesOf } from '../../../src/report/policies/series.js';
+import { runsOf, seriesOf } from '../../../src/report/policies/series.js';
 import { policySweep } from './fixtures.js';
 
 const KINDS = { key: 'policy.kind', values: ['clockwork', 'fifo'] };
