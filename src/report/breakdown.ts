@@ -16,7 +16,7 @@ import {
 } from './document.js';
 
 /** Results of one part of a run's requests. */
-export interface Part extends Pick<RequestFigures, 'attainment' | 'requests' | 'failures'> {
+interface Part {
   readonly name: string;
   readonly figures: Readonly<Record<string, CellText>>;
 }
@@ -47,9 +47,10 @@ export function breakdownsOf(by: Partial<RunParts>, ofRequests = requestCells): 
         : ofRequests;
     return {
       dimension,
-      parts: parts.map((part) =>
-        partOf(nameOf(dimension, part), part, { ...ownCells(part), ...cells(part) }),
-      ),
+      parts: parts.map((part) => ({
+        name: nameOf(dimension, part),
+        figures: { ...ownCells(part), ...cells(part) },
+      })),
     };
   });
 }
@@ -90,25 +91,18 @@ function ownCells(part: AnyPart): Part['figures'] {
 export function failingModels(models: readonly ModelFigures[]): Breakdown | null {
   const present = CAUSES.filter((cause) => models.some(({ failures }) => (failures?.[cause] ?? 0) > 0));
   const counts = FURTHER_COUNTS.filter((name) => models[0]?.[name] !== undefined);
-  const parts = models.map((model) =>
-    partOf(model.key, model, {
+  const parts = models.map((model) => ({
+    name: model.key,
+    figures: {
       requests: countCell(model.requests.offered),
       ...requestCells(model),
       ...Object.fromEntries(counts.map((name) => [figureOf(name)!.label, countCell(model[name])])),
       ...Object.fromEntries(
         present.map((cause) => [CAUSE_LABELS[cause], countCell(model.failures?.[cause])]),
       ),
-    }),
-  );
+    },
+  }));
   return parts.length === 0 ? null : { dimension: 'model', parts };
-}
-
-function partOf(
-  name: string,
-  { attainment, requests, failures }: RequestFigures,
-  figures: Part['figures'],
-): Part {
-  return { name, attainment, requests, figures, ...(failures === undefined ? {} : { failures }) };
 }
 
 /** Part of the requests of a running server. */
@@ -133,15 +127,16 @@ export function liveBreakdowns({ model, ...by }: LiveParts): Breakdown[] {
     ...requestCells(figures),
     [CAUSE_LABELS.refused]: countCell(figures.failures?.refused),
   });
-  const models = mostActive(model).map((part) =>
-    partOf(part.key, part, {
+  const models = mostActive(model).map((part) => ({
+    name: part.key,
+    figures: {
       copies: countCell(part.copies),
       queued: countCell(part.queued),
       ...cells(part),
       queue: msCell(part.queueMs),
       exec: msCell(part.execMs),
-    }),
-  );
+    },
+  }));
   const senders = {
     ...(by.class && { class: mostActive(by.class) }),
     ...(by.tenant && { tenant: mostActive(by.tenant) }),

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelFairness } from '../../src/record/results.js';
-import { failingModels } from '../../src/report/breakdown.js';
-import { outcomeBars } from '../../src/report/charts/outcome-bars.js';
 import { documentPage } from '../../src/report/html/document-page.js';
-import { failuresText, hurtModels, modelsText } from '../../src/report/hurt-text.js';
+import { failuresText, modelsText } from '../../src/report/hurt-text.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { SUMMARY } from '../record/fixtures.js';
 import { runFixture, withParts } from './fixtures.js';
@@ -71,26 +69,5 @@ describe('the report of a run', () => {
     const model = run.summary.by.model.filter(({ key }) => key === 'fine');
     const { sections } = runDocument(withParts(run, { model }));
     expect(sections.map(({ title }) => title)).not.toContain('Failures');
-  });
-
-  it('draws for each model the shares of its requests, which add up to all', () => {
-    const spec = outcomeBars(failingModels(hurtModels(run.summary.by.model))!) as unknown as {
-      description: string;
-      data: { values: { name: string; outcome: string; begin: number; end: number }[] };
-    };
-    const ends = spec.data.values.filter(({ outcome }) => outcome.endsWith('missed window'));
-    expect(ends.map(({ name, end }) => [name, Number(end.toFixed(9))])).toEqual([
-      ['rare', 1],
-      ['popular', 1],
-      ['once', 1],
-    ]);
-    // Keys of the legend that begin with a number would look like counts.
-    expect(spec.data.values.filter(({ outcome }) => /^\d/.test(outcome))).toEqual([]);
-    const queued = spec.data.values.find(
-      ({ name, outcome }) => name === 'popular' && outcome.includes('queue'),
-    )!;
-    expect(queued.end - queued.begin).toBeCloseTo(150 / 4000);
-    expect(spec.description).toContain('popular: 3,800 of 4,000 in time');
-    expect(spec.description).toContain('popular: 150 of 4,000 timed out in queue');
   });
 });

@@ -1,7 +1,4 @@
-import { DIMENSIONS } from '../../record/dimensions.js';
 import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
-import { type Breakdown, breakdownsOf, failingModels } from '../breakdown.js';
-import { hurtModels } from '../hurt-text.js';
 import { present } from '../lists.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { valuesLabel } from '../quantity.js';
@@ -11,7 +8,6 @@ import { type Point, ratedPoints } from '../study/points.js';
 import { type Slice, sliceSweep } from '../study/slices.js';
 import { gpuTimeline } from './gpu-timeline.js';
 import { type LatencyLine, latencyCdf, THIS_RUN } from './latency-cdf.js';
-import { outcomeBars } from './outcome-bars.js';
 import { overTime, runsOverTime } from './over-time.js';
 import { policyLines } from './policy-lines.js';
 import { goodputLines, groupLines } from './sweep-lines.js';
@@ -27,8 +23,6 @@ export interface NamedChart {
 const MAX_SLICES = 6;
 /** Largest number of omitted panels listed by name. */
 const MOST_NAMED = 6;
-/** Largest number of models in a chart of failures. */
-const MAX_MODEL_BARS = 12;
 /** More lines per run would be unreadable. */
 const MAX_GROUP_LINES = 4;
 
@@ -63,14 +57,7 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
 
 /** Charts of one run. */
 export function runCharts(run: DrawnRun): NamedChart[] {
-  const { by } = run.summary;
-  // Requests that no GPU executed have no kind, so shares by kind would look too good.
-  const breakdowns = breakdownsOf(by).filter(({ dimension }) => dimension !== 'kind');
-  const failing = failingModels(hurtModels(by.model, MAX_MODEL_BARS));
-  const bars = (name: string, breakdown: Breakdown) => ({ name, spec: outcomeBars(breakdown) });
   return [
-    ...breakdowns.map((breakdown) => bars(DIMENSIONS[breakdown.dimension].plural, breakdown)),
-    ...present(failing && bars('failures', failing)),
     ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
     ...timeCharts(run, [runLabel(run)]),
   ];

@@ -48,7 +48,7 @@ export function seriesStyle(rank: number): { color: string; dash: number[]; shap
 }
 
 /** Legend above a plot. */
-export const LEGEND = { title: null, orient: 'top', labelLimit: 200 } as const;
+const LEGEND = { title: null, orient: 'top', labelLimit: 200 } as const;
 
 /**
  * Encodings of a chart's series by the field that names them, with a legend, of points or else lines, if there are
@@ -118,9 +118,6 @@ export function chart(heading: Heading, body: object): ChartSpec {
 export function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(' · ');
 }
-
-/** Axis of row names. */
-export const NAMES_AXIS = { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 };
 
 const CONFIG = {
   font: FONT,

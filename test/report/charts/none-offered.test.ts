@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
+import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { documentPage } from '../../../src/report/html/document-page.js';
 import { renderSvg } from '../../../src/report/html/render.js';
 import { summaryText } from '../../../src/report/index.js';
@@ -10,40 +10,11 @@ import { cellFixture, gridFixture, groupFixture, partFixture, runFixture, withPa
 const run = runFixture({ sloMs: 50, goodputRps: 480 });
 const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
 
-/** What the chart `name` of a run shows. */
-async function drawn(name: string, by: Parameters<typeof withParts>[1]): Promise<string> {
-  return renderSvg(runCharts(withParts(run, by)).find((chart) => chart.name === name)!.spec);
-}
-
 function tenant(name: string, offeredRps: number) {
   return { ...partFixture(name, offeredRps, 0.75), share: 0.5, failures: run.summary.failures! };
 }
 
-function classOf(name: string, offeredRps: number) {
-  return { ...partFixture(name, offeredRps, 0.75), weight: 2, share: 0 };
-}
-
 describe('a group that offered nothing', () => {
-  it.each([
-    ['groups', { group: [groupFixture('busy', 50, 100, 0.75), groupFixture('idle', 50, 0, 0)] }],
-    ['classes', { class: [classOf('busy', 100), classOf('idle', 0)] }],
-    ['tenants', { tenant: [tenant('busy', 100), tenant('idle', 0)] }],
-  ])('has no bar, and is not the worst, in the chart of %s', async (name, by) => {
-    const svg = await drawn(name, by);
-    const texts = textsOf(svg);
-    expect(texts).toContain('75.0 %');
-    expect(texts).toContain('none offered');
-    expect(texts.filter((text) => text === '0 %')).toEqual([]);
-    expect(texts.join('\n')).toMatch(/Worst: busy( × 2)?, 75\.0 %/);
-    // The part and the whole of the other one.
-    expect(svg.match(/aria-roledescription="bar"/g)).toHaveLength(2);
-  });
-
-  it('is the only one: nothing is the worst', async () => {
-    const svg = await drawn('groups', { group: [groupFixture('idle', 50, 0, 0)] });
-    expect(textsOf(svg)).toEqual(expect.arrayContaining(['No request was offered', 'none offered']));
-  });
-
   it('has no share in tables of its run', () => {
     const tenants = [tenant('busy', 100), tenant('idle', 0)];
     const page = documentPage(runDocument(withParts(run, { tenant: tenants })), []);
