@@ -128,7 +128,7 @@ describe('a lost GPU', () => {
     });
     const logs = runLogs(dir, result);
     const failed: [id: number, arrivalNs: number][] = [];
-    logs.requests(({ id, arrivalNs, cause }) => void (cause !== null && failed.push([id, arrivalNs])));
+    logs.requests(({ id, arrivalNs, cause }) => void (cause >= 0 && failed.push([id, arrivalNs])));
     const stories = (fromMs: number, toMs: number) =>
       failed
         .filter(([, arrivalNs]) => arrivalNs > fromMs * 1e6 && arrivalNs < toMs * 1e6)
@@ -185,7 +185,8 @@ describe('failed requests in the logs', () => {
     const { model: models } = result.summary.by;
     const counts = new Map(models.map(({ id }) => [id, { ...none }]));
     runLogs(dir, result).requests(({ model, cause, arrivalNs }) => {
-      if (cause !== null && arrivalNs >= result.windows[0]!.beginSeconds * 1e9) counts.get(model)![cause]++;
+      if (cause >= 0 && arrivalNs >= result.windows[0]!.beginSeconds * 1e9)
+        counts.get(model)![CAUSES[cause]!]++;
     });
     expect(Object.values(result.summary.failures!).some((count) => count > 0)).toBe(true);
     expect(counts).toEqual(new Map(models.map(({ id, failures }) => [id, failures])));
