@@ -2,7 +2,7 @@ import { invariant } from '../../base/invariant.js';
 import type { Action } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
-import type { Outcome, RequestTable } from '../../core/request.js';
+import type { RequestTable } from '../../core/request.js';
 import type { Worker } from '../../core/worker.js';
 import { CauseFinder } from '../../record/causes.js';
 import { RowList } from '../../record/row-list.js';
@@ -44,17 +44,10 @@ export class RunTable implements RunObserver {
     this.changed.add(id);
   }
 
-  answered(
-    requests: RequestTable,
-    slot: number,
-    outcome: Outcome,
-    nowNs: number,
-    copies: number,
-    action: Action | null,
-  ): void {
+  readonly answered: RunObserver['answered'] = (requests, slot, outcome, nowNs, copies, action) => {
     const cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
     this.requests.push(answeredRow(requests, slot, { outcome, nowNs, action, cause }));
-  }
+  };
 
   /** Rows of actions that changed since the last call; those running on `workers` have begun. */
   takeActions(workers: readonly Worker[]): Float64Array<ArrayBuffer> {
