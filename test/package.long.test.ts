@@ -139,7 +139,8 @@ describe('the packed package, installed into an empty project', () => {
 
   it('says how to get it where models are to run', ({ skip }) => {
     skip(NO_REGISTRY.test(failure), 'it is not installed');
-    const { status, stderr } = escapement(['serve', '--repository', 'models']);
+    const anyPorts = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
+    const { status, stderr } = escapement(['serve', '--repository', 'models', ...anyPorts]);
     expect(stderr).toMatch(/^escapement: E_DEVICE: onnxruntime-node, .* is not installed: run npm install /m);
     expect(status).toBe(40);
   });
