@@ -272,6 +272,12 @@ const REASONS: readonly Reason[] = [
     isAllowed: ({ scenario, request, answer }) =>
       answer.outcome === 'timeout' && isPipeline(scenario.cluster, request.model),
   },
+  {
+    text: /^the result of its INFER did not arrive$/,
+    isAllowed: (one) =>
+      one.answer.outcome === 'timeout' &&
+      (isLate(one) || isPipeline(one.scenario.cluster, one.request.model)),
+  },
   { text: /^no worker is up$/, isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs) },
   {
     text: /^(?:the model has been unloaded|a model of the pipeline has been unloaded|the model was replaced .*|there is no such model|pipeline \S+: step \S+: model .*|clients have unloaded it.*)$/,
