@@ -201,7 +201,7 @@ const CORS_HEADERS =
 function dispatch(exchange: HttpExchange): unknown {
   const { request, path, site, header } = exchange;
   checkFraming(request);
-  // A client that was not told to go on may leave out the body.
+  // A client that asks whether to go on may leave out the body.
   exchange.isLast = exchange.asksFirst;
   const { method } = request;
   const found = ROUTES.find((one) => one.path.test(path));

@@ -47,7 +47,7 @@ interface ThreadCalls extends FrontendCalls {
 const SERVICE_METHODS = ['load', 'wants', 'unload', 'takeOver', 'look', 'statistics'] as const;
 
 /** Methods of the thread of the service. */
-export interface ServiceCalls extends Pick<InferenceService, (typeof SERVICE_METHODS)[number]> {
+interface ServiceCalls extends Pick<InferenceService, (typeof SERVICE_METHODS)[number]> {
   requests(items: readonly Packed[]): void;
   /** The client of a request has gone. */
   cancel(slot: number): void;
