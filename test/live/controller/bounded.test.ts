@@ -63,8 +63,11 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     postMessage: (message: unknown) => ask(message),
     on: (_: string, heard: typeof answer) => (answer = heard),
   };
-  const post = (message: readonly [id: number, method: string, args: readonly (readonly unknown[])[]]) => {
-    if (message[1] === 'answers') answered.sent += message[2][0].length;
+  const post = (message: readonly [id: number, method: string, args: readonly (readonly number[])[]]) => {
+    const [, method, [packed]] = message;
+    // Each has its slot, the number of its tensors, these, and nine fields.
+    if (method === 'answers')
+      for (let at = 0; at < packed.length; at += 2 + packed[at + 1] + 9) answered.sent++;
     answer(message);
   };
   const thread = {
