@@ -43,7 +43,7 @@ export class ContainerStore {
       `copy-in ${AUTHORITIES} ${dirname(AUTHORITIES)}`,
       'ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/usr/bin/npm"',
     ].map((hook) => `--customize-hook=${hook}`);
-    const packages = ['--variant=essential', '--include=nodejs,ca-certificates'];
+    const packages = ['--variant=apt', '--include=nodejs,ca-certificates'];
     const base = await run('mmdebstrap', [...packages, ...LEAN, ...hooks, RELEASE, tar]);
     if (base.status !== 0) return `no base image from Debian's packages: ${lastLine(base.output)}`;
     await this.must('podman', ['import', '--change', `ENV NODE_EXTRA_CA_CERTS=${AUTHORITIES}`, tar, BASE]);

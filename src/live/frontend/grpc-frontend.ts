@@ -25,8 +25,8 @@ import {
   describedProtocols,
   HEALTH_NAMES,
   inferenceService,
-  named,
   small,
+  smallHealth,
 } from './grpc/protocol.js';
 import { Connections, RPC, Rpc, rpcOf, statusOf, unary } from './grpc/rpc.js';
 import { GRACE_MS, MOST_CALLS, mostAnswerBytes } from './limits.js';
@@ -131,8 +131,8 @@ class GrpcFrontend {
       addService: (definition: ServiceDefinition, methods: UntypedServiceImplementation) =>
         server.addService(limit(definition), methods),
     });
-    this.health.addToServer(limited(named) as Server);
-    new ReflectionService(describedProtocols()).addToServer(limited(small));
+    this.health.addToServer(limited(smallHealth) as Server);
+    new ReflectionService(describedProtocols()).addToServer(limited((definition) => small(definition)));
   }
 
   /** Sees each call before its handler does, and keeps the handler from those that are refused. */

@@ -149,14 +149,10 @@ export class Account {
     this.bucket = budget.bucketOf(client);
   }
 
-  /** Admits a connection; call `leave` later. */
-  enter(): void {
+  /** Admits a connection; call `leave` later. False: there are too many. */
+  enter(): boolean {
     const { maxConnections } = this.budget.limits;
-    const ofOne = Math.ceil(maxConnections / 2);
-    this.count(CONNECTIONS, 1, ofOne, maxConnections, (ofClient) => {
-      const most = ofClient ? `${ofOne} connections from one address` : `${maxConnections} connections`;
-      return new ApiError('tooManyConnections', `this server takes at most ${most}: try again later`);
-    });
+    return this.exceeds(CONNECTIONS, 1, Math.ceil(maxConnections / 2), maxConnections) === null;
   }
 
   leave(): void {
@@ -165,12 +161,10 @@ export class Account {
 
   /** Counts requests sent to the service; call `answered` later, even if the client has gone. */
   ask(requests: number): void {
-    const { maxClientRequests } = this.budget.limits;
-    const limit = maxClientRequests ?? Number.POSITIVE_INFINITY;
-    this.count(REQUESTS, requests, limit, Number.POSITIVE_INFINITY, () => {
-      const most = `requests from this address under way are at most ${limit}`;
-      return new ApiError('overBudget', `${most}: wait for answers, or try again later`);
-    });
+    const limit = this.budget.limits.maxClientRequests ?? Number.POSITIVE_INFINITY;
+    if (this.exceeds(REQUESTS, requests, limit, Number.POSITIVE_INFINITY) === null) return;
+    const most = `requests from this address under way are at most ${limit}`;
+    throw new ApiError('overBudget', `${most}: wait for answers, or try again later`);
   }
 
   answered(requests: number): void {
@@ -188,36 +182,26 @@ export class Account {
     const held = this.held + kib;
     if (kib < 0) this.budget.add(KIB_HELD, this.bucket, kib);
     else {
-      // The largest body and its answer fit.
-      if (held * KIB > Math.max(maxInflightBytes / 4, 2 * maxBodyBytes))
-        throw overBudget('this connection holds');
       const share = held * KIB <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE;
       const limit = (maxInflightBytes * share) / KIB;
-      this.count(KIB_HELD, kib, limit / 2, limit, (ofClient) =>
-        overBudget(ofClient ? 'requests from this address hold' : 'requests under way hold'),
-      );
+      // The largest body and its answer fit.
+      const isTooMuch = held * KIB > Math.max(maxInflightBytes / 4, 2 * maxBodyBytes);
+      const who = isTooMuch ? 'this connection holds' : this.exceeds(KIB_HELD, kib, limit / 2, limit);
+      if (who !== null)
+        throw new ApiError('overBudget', `${who} as much memory as is allowed: try again later`);
     }
     this.held = held;
   }
 
-  private count(
-    what: Counted,
-    count: number,
-    clientLimit: number,
-    limit: number,
-    refusal: (ofClient: boolean) => ApiError,
-  ): void {
+  /** Counts more of one kind; beyond a limit nothing, and returns who holds so much. */
+  private exceeds(what: Counted, count: number, clientLimit: number, limit: number): string | null {
     const { budget, bucket } = this;
     budget.add(what, bucket, count);
-    const isTooMuch = budget.count(what, bucket) > clientLimit;
-    if (!isTooMuch && budget.count(what) <= limit) return;
+    const ofClient = budget.count(what, bucket) > clientLimit;
+    if (!ofClient && budget.count(what) <= limit) return null;
     budget.add(what, bucket, -count);
-    throw refusal(isTooMuch);
+    return ofClient ? 'requests from this address hold' : 'requests under way hold';
   }
-}
-
-function overBudget(holds: string): ApiError {
-  return new ApiError('overBudget', `${holds} as much memory as is allowed: try again later`);
 }
 
 /** Memory that is held for one thing, taken from the account of its connection. */

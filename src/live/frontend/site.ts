@@ -10,7 +10,7 @@ import {
   STANDS_BY,
 } from '../service.js';
 import { tokensMatch } from '../wire/credentials.js';
-import { ApiError, ApiErrorCounts, asApiError, serverNotReady, shown } from './api-error.js';
+import { ApiError, ApiErrorCounts, serverNotReady, shown } from './api-error.js';
 import type { FrontendSettings, TenantHeader, TurnedAway } from './frontend.js';
 import type { Json } from './json.js';
 import { type Account, Budget, type Limits, mostAnswerBytes } from './limits.js';
@@ -40,16 +40,14 @@ export class Site {
   admit(socket: Socket): Account | null {
     const account = this.accountOf(socket);
     socket.on('error', () => {});
-    try {
-      account.enter();
-    } catch (error) {
-      this.apiErrors.add(asApiError(error).kind);
-      this.turnedAway(account.client);
-      socket.destroy();
-      return null;
+    if (account.enter()) {
+      socket.once('close', () => account.leave());
+      return account;
     }
-    socket.once('close', () => account.leave());
-    return account;
+    this.apiErrors.add('tooManyConnections');
+    this.turnedAway(account.client);
+    socket.destroy();
+    return null;
   }
 
   accountOf({ remoteAddress }: Socket): Account {

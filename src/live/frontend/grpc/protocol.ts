@@ -6,7 +6,7 @@ import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/ind
 import type { InferenceService } from '../../service.js';
 import { MOST_CONTROL_BYTES } from '../limits.js';
 import type { Catalog } from '../site.js';
-import { type Respond, unary } from './rpc.js';
+import { type Message, type Respond, unary } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
 export const PROTOCOL_FILE = fileURLToPath(
@@ -52,13 +52,13 @@ function nameEntries(messages: readonly IDescriptorProto[]): void {
   }
 }
 
-/** A service with small messages; larger ones are refused before they are decoded. */
-export function small(service: ServiceDefinition): ServiceDefinition {
+/** A service with small messages; larger ones are refused before they are decoded. `change`: what handlers get in place of a message. */
+export function small(service: ServiceDefinition, change = (message: Message) => message): ServiceDefinition {
   const limited = Object.entries(service).map(([name, method]) => {
     const requestDeserialize = (bytes: Buffer) => {
       if (bytes.length > MOST_CONTROL_BYTES)
         throw new Error(`a message of more than ${MOST_CONTROL_BYTES} bytes`);
-      return method.requestDeserialize(bytes);
+      return change(method.requestDeserialize(bytes));
     };
     return [name, { ...method, requestDeserialize }];
   });
@@ -68,16 +68,10 @@ export function small(service: ServiceDefinition): ServiceDefinition {
 /** Services whose health is known: the server as a whole. */
 export const HEALTH_NAMES = ['', SERVICE];
 
-/** The health service with one unknown name in place of all others: its library keeps each that is ever watched. */
-export function named(health: ServiceDefinition): ServiceDefinition {
-  const limited = Object.entries(small(health)).map(([name, method]) => {
-    const requestDeserialize = (bytes: Buffer) => {
-      const { service } = method.requestDeserialize(bytes) as { readonly service?: string };
-      return { service: HEALTH_NAMES.includes(service ?? '') ? service : 'of another name' };
-    };
-    return [name, { ...method, requestDeserialize }];
-  });
-  return Object.fromEntries(limited);
+/** The health service, with one unknown name in place of all others: its library keeps each that is ever watched. */
+export function smallHealth(health: ServiceDefinition): ServiceDefinition {
+  const known = ({ service = '' }: Message) => (HEALTH_NAMES.includes(service) ? service : 'of another name');
+  return small(health, (message) => ({ service: known(message) }));
 }
 
 /** The methods of the Open Inference Protocol. Those with tensors decode their messages themselves. */

@@ -287,7 +287,7 @@ export class Connections {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of every shape, decoded
-type Message = any;
+export type Message = any;
 export type Respond = (request: Message, metadata: Metadata) => object | Promise<object>;
 
 /** Handler of a method; `respond` may reject with an `ApiError`. */
