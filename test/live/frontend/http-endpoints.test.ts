@@ -198,9 +198,9 @@ describe('what is not there', () => {
     ['GET', '/v2/systemsharedmemory/status', /^shared memory is left out/],
     ['POST', '/v2/systemsharedmemory/region/a/register', /^shared memory is left out/],
     ['POST', '/v2/cudasharedmemory/unregister', /^shared memory is left out/],
-    ['GET', '/v2/trace/setting', /^logs and recordings are set up/],
-    ['POST', '/v2/models/mlp/trace/setting', /^logs and recordings are set up/],
-    ['POST', '/v2/logging', /^logs and recordings are set up/],
+    ['GET', '/v2/trace/setting', /^logs and journals are set up/],
+    ['POST', '/v2/models/mlp/trace/setting', /^logs and journals are set up/],
+    ['POST', '/v2/logging', /^logs and journals are set up/],
   ])('%s %s of other servers is answered 501 with the reason', async (method, path, reason) => {
     const { http } = await openHttp(new FakeService(MODELS));
     expect(await http.send(method, path, undefined, {})).toMatchObject({
