@@ -16,30 +16,15 @@ export class Forecast {
   ) {}
 
   isInTime(slot: number, nowNs: number): boolean {
-    if (this.isPredictedInTime(slot, nowNs)) return true;
-    // Refused requests are never measured, so one slow INFER would shut out its model for good.
-    const forgot = this.cluster.forgetMeasurements(this.requests.model[slot], nowNs);
-    return forgot && this.isPredictedInTime(slot, nowNs);
-  }
-
-  private isPredictedInTime(slot: number, nowNs: number): boolean {
-    const { requests } = this;
+    const { requests, policy } = this;
     const model = requests.model[slot];
-    const restNs = predictLatencyNs(
-      this.cluster,
-      model,
-      this.queuedBefore(slot, model),
-      nowNs,
-      requests.bucket[slot],
-    );
+    const queued = policy.queuedBefore === undefined ? policy.queued(model) : policy.queuedBefore(slot);
+    const restNs = predictLatencyNs(this.cluster, model, queued, nowNs, requests.bucket[slot]);
     requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
+    if (nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot]) return true;
     // Policies load only models with waiting requests: if every request were refused, this model would never be loaded.
     if (this.cluster.held.count(model) === 0 && restNs < Number.POSITIVE_INFINITY) return true;
-    return nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
-  }
-
-  private queuedBefore(slot: number, model: number): number {
-    const { policy } = this;
-    return policy.queuedBefore === undefined ? policy.queued(model) : policy.queuedBefore(slot);
+    // Refused requests are never measured, so one slow INFER would shut out its model for good.
+    return this.cluster.forgetMeasurements(model, nowNs) && this.isInTime(slot, nowNs);
   }
 }

@@ -22,9 +22,15 @@ export function predictLatencyNs(
   // perhaps at the first.
   const leastNs = copies > 1 ? nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) : 0;
   let endNs = Number.POSITIVE_INFINITY;
-  for (let gpu = held.next(model, 0); gpu >= 0 && endNs > leastNs; gpu = held.next(model, gpu + 1))
-    endNs = Math.min(endNs, exec[gpu].availableNs(nowNs) + cluster.nsOnClock(gpu, row));
+  for (let left = copies, gpu = -1; left > 0 && endNs > leastNs; left--) {
+    gpu = held.next(model, gpu + 1);
+    const onGpuNs = exec[gpu].availableNs(nowNs) + cluster.nsOnClock(gpu, row);
+    if (onGpuNs < endNs) endNs = onGpuNs;
+  }
   if (endNs === Number.POSITIVE_INFINITY) endNs = coldEndNs(cluster, model, nowNs, bucket);
+  const { batchSizes } = cluster.models[model];
+  // The usual case: the new request joins those that wait.
+  if (queued < batchSizes[batchSizes.length - 1]) return endNs - nowNs;
   return endNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, copies);
 }
 
@@ -44,8 +50,6 @@ function coldEndNs(cluster: Cluster, model: number, nowNs: number, bucket: numbe
 /** Time that one GPU needs for the full batches among `queued` requests; the rest may share the new one's. */
 function drainNs(cluster: Cluster, model: number, queued: number, bucket: number): number {
   const { batchSizes } = cluster.models[model];
-  // The usual case: the new request joins those that wait.
-  if (queued < batchSizes[batchSizes.length - 1]) return 0;
   let bestNs = Number.POSITIVE_INFINITY;
   for (let b = 0; b < batchSizes.length; b++) {
     bestNs = Math.min(bestNs, Math.floor(queued / batchSizes[b]) * cluster.nominalExecNsAt(model, b, bucket));
