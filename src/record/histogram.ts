@@ -43,9 +43,7 @@ export class Histogram {
 
   record(value: number): void {
     invariant(value >= 0, 'a duration is not negative');
-    double[0] = value;
-    // Zero has no exponent; it shares the first bucket with 1.
-    this.buckets[Math.max(0, (words[UPPER] >>> this.shift) - this.indexOfOne)]++;
+    this.buckets[this.bucketOf(value)]++;
     this.count++;
     this.sum += value;
     if (value < this.min) this.min = value;
@@ -89,7 +87,7 @@ export class Histogram {
   percentiles(percents: readonly number[], outOf = this.count): number[] {
     const values: number[] = [];
     let seen = 0;
-    let bucket = -1;
+    let bucket = this.count === 0 ? -1 : this.bucketOf(this.min) - 1;
     for (const percent of percents) {
       const rank = nearestRank(percent, outOf);
       if (rank > this.count && outOf > 0) {
@@ -100,6 +98,12 @@ export class Histogram {
       values.push(this.valueAt(rank, bucket));
     }
     return values;
+  }
+
+  /** Zero has no exponent; it shares the first bucket with 1. */
+  private bucketOf(value: number): number {
+    double[0] = value;
+    return Math.max(0, (words[UPPER] >>> this.shift) - this.indexOfOne);
   }
 
   /** The first and last values are exact; others count as the middle of their bucket. */
