@@ -7,11 +7,6 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 const NEW = 0.1;
 /** Cap on a measurement, as a multiple of the expectation: stragglers count as no longer than that. */
 const MOST_LONGER = 1.5;
-/**
- * Excess over the profile, relative to another size of the model, from which a size counts as not measured for a long
- * time.
- */
-const MUCH_LONGER = 1.25;
 
 /**
  * Mean time of each model's INFERs by batch size, and by padded length if known: initially from the profile, then
@@ -150,21 +145,7 @@ export class Durations {
     const nominal = Math.min(durationNs * clock, MOST_LONGER * before);
     if (nominal === before) return;
     this.set(row, before + NEW * (nominal - before));
-    this.relieve(model, row);
     this.findMost(model);
-  }
-
-  /** Ends a slow phase: sizes that look too slow to be tried follow those that were measured. */
-  private relieve(model: number, measuredRow: number): void {
-    const slowness = this.execNs[measuredRow] / this.profileNs[measuredRow];
-    for (let bucket = 0; bucket < this.buckets[model]; bucket++) {
-      const first = this.rowOf(model, bucket);
-      for (let row = first; row < first + this.usable[model]; row++) {
-        const likelyNs = slowness * this.profileNs[row];
-        if (this.execNs[row] > MUCH_LONGER * likelyNs)
-          this.set(row, this.execNs[row] + NEW * (likelyNs - this.execNs[row]));
-      }
-    }
   }
 
   /** Resets to the profiles. */
