@@ -10,8 +10,6 @@ import type { Waiting } from './waiting.js';
 
 /** Minimum ratio of a LOAD's value to that of what it evicts. */
 const HYSTERESIS = 2;
-/** Share of its remaining time that a model's queue may take on its copies before another copy is tried. */
-const CROWDED = 0.5;
 /** Interval of full passes without other cause, and after one without a LOAD if any LOAD evicts something. */
 const PASS_NS = 10 * NS_PER_MS;
 const IDLE_PASS_NS = 200 * NS_PER_MS;
@@ -21,8 +19,8 @@ const MORE_RANKED = 16;
 /**
  * Placement of models on GPUs. A GPU without a LOAD in progress loads the model with the highest value per LOAD time,
  * and only if that exceeds the value of what it evicts, to avoid thrashing. Models that have waiting requests and no
- * copy, or too few for their queue, are considered whenever anything changes, all others at intervals. Requests that
- * have waited for a long time take precedence over expected ones.
+ * copy are considered whenever anything changes, all others at intervals. Requests that have waited for a long time take
+ * precedence over expected ones.
  */
 export class Placement {
   private nextPassNs = 0;
@@ -33,9 +31,6 @@ export class Placement {
   private readonly warm: BitMatrix;
   /** Models that no GPU holds and that may have waiting requests. */
   private readonly missing: BitSet;
-  /** Models whose queues are too long for their copies; by model, time from which another one may be tried. */
-  private readonly crowded: BitSet;
-  private readonly nextTryNs: Float64Array;
   /** Models chosen for eviction. */
   private readonly chosen: BitSet;
   private readonly victims: Int32Array;
@@ -58,8 +53,6 @@ export class Placement {
     const { gpus, models } = cluster;
     this.warm = new BitMatrix(gpus, models.length);
     this.missing = new BitSet(models.length);
-    this.crowded = new BitSet(models.length);
-    this.nextTryNs = new Float64Array(models.length);
     this.chosen = new BitSet(models.length);
     this.victims = new Int32Array(models.length);
     this.busyness = new Busyness(gpus);
@@ -80,15 +73,9 @@ export class Placement {
   }
 
   /** Records that a request waits for the model. */
-  want(model: number, deadlineNs: number, nowNs: number): void {
-    const copies = this.cluster.held.count(model);
-    if (copies === 0) this.missing.add(model);
-    else {
-      const isCrowded = this.waiting.workNs(model) > CROWDED * copies * (deadlineNs - nowNs);
-      if (!isCrowded || nowNs < this.nextTryNs[model]) return;
-      this.nextTryNs[model] = nowNs + this.cluster.loadNs(model);
-      this.crowded.add(model);
-    }
+  want(model: number): void {
+    if (this.cluster.held.count(model) > 0) return;
+    this.missing.add(model);
     this.urged = true;
   }
 
@@ -124,8 +111,6 @@ export class Placement {
   /** Clears the state of a model that leaves and that no GPU holds. */
   forget(model: number): void {
     this.missing.delete(model);
-    this.crowded.delete(model);
-    this.nextTryNs[model] = 0;
     this.copyWorth.forget(model);
   }
 
@@ -143,12 +128,11 @@ export class Placement {
     const { cluster } = this;
     this.lastLookNs = nowNs;
     const isPass = nowNs >= this.nextPassNs;
-    const isUrgent = this.urged && (this.missing.count > 0 || this.crowded.count > 0);
+    const isUrgent = this.urged && this.missing.count > 0;
     this.urged = false;
     if (!(isPass || isUrgent) || this.copies === cluster.up.count * cluster.modelCount) return;
     if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) || this.hasRoom() ? PASS_NS : IDLE_PASS_NS);
     else this.loadWanted(nowNs);
-    this.crowded.clear();
     this.loadOverdue(nowNs);
   }
 
@@ -179,14 +163,14 @@ export class Placement {
     return false;
   }
 
-  /** Lets each GPU load the most valuable of the models that lack copies for their waiting requests. */
+  /** Lets each GPU load the most valuable of the models that have waiting requests and no copy. */
   private loadWanted(nowNs: number): void {
     const idle = this.listIdle(nowNs);
     for (let i = 0; i < idle; i++) {
       const gpu = this.idle[i];
-      const model = this.bestWanted(gpu, nowNs);
+      const model = this.bestMissing(gpu, nowNs);
       if (model >= 0) this.load(gpu, model, nowNs);
-      else if (this.missing.count + this.crowded.count === 0) return;
+      else if (this.missing.count === 0) return;
     }
   }
 
@@ -240,7 +224,6 @@ export class Placement {
     this.loadedLast[gpu] = 1;
     this.copies++;
     this.missing.delete(model);
-    this.crowded.delete(model);
     this.onLoad(gpu, model, id, nowNs);
     return true;
   }
@@ -254,32 +237,22 @@ export class Placement {
   }
 
   /** Such a model with the highest value per LOAD time that this GPU may load, or −1. */
-  private bestWanted(gpu: number, nowNs: number): number {
-    const missing = this.bestOf(this.missing, gpu, nowNs);
-    const crowded = this.bestOf(this.crowded, gpu, nowNs);
-    if (missing < 0 || crowded < 0) return Math.max(missing, crowded);
-    return this.perTime(crowded, nowNs) > this.perTime(missing, nowNs) ? crowded : missing;
-  }
-
-  private bestOf(models: BitSet, gpu: number, nowNs: number): number {
+  private bestMissing(gpu: number, nowNs: number): number {
+    const { missing } = this;
     let best = -1;
     let most = 0;
-    for (let model = models.next(0); model >= 0; model = models.next(model + 1)) {
+    for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {
       if (this.waiting.count[model] === 0) {
-        models.delete(model);
+        missing.delete(model);
         continue;
       }
       if (!this.cluster.lacks(gpu, model)) continue;
-      const perTime = this.perTime(model, nowNs);
+      const perTime = this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
       if (perTime <= most) continue;
       most = perTime;
       best = model;
     }
     return best;
-  }
-
-  private perTime(model: number, nowNs: number): number {
-    return this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
   }
 
   /**

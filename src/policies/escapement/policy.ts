@@ -107,7 +107,7 @@ export class EscapementPolicy implements Policy {
     }
     this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket, requests.length[slot]);
     this.lanes.lookWhere(this.cluster.warm, model);
-    this.placement.want(model, deadlineNs, nowNs);
+    this.placement.want(model);
     // First instant at which it is too late.
     return Math.floor(latestNs) + 1;
   }

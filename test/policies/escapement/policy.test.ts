@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING } from '../../../src/core/action.js';
 import { AUTO } from '../../../src/policies/entry.js';
-import { model, models } from '../../core/fixtures.js';
+import { models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
 /** Two models, warm on every GPU: LOAD 8 ms, INFER 3, 5 and 8 ms at batch 1, 2 and 4. SLO 100 ms. */
@@ -145,16 +145,6 @@ describe('escapement: placement', () => {
     harness.end(1108);
     // The third was never requested.
     expect(harness.step(1300)).toEqual([]);
-  });
-
-  it('copies a model at once when its queue takes more than half of the time left', () => {
-    const harness = escapement({ gpus: 3, models: [model()] }, []);
-    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
-    // 24 take 48 of 100 ms in batches of four, 28 take 56 ms.
-    expect(harness.arrive(1, Array<number>(23).fill(0))).toEqual([]);
-    expect(harness.arrive(2, Array<number>(4).fill(0))).toEqual(['LOAD model 0 on GPU 1']);
-    // One attempt per LOAD time, and two copies can serve these.
-    expect(harness.arrive(3, [0])).toEqual([]);
   });
 });
 
