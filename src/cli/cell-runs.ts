@@ -1,6 +1,6 @@
 import { usableCores } from '../base/limits/usable.js';
 import { printable } from '../base/printable.js';
-import type { QueueAddress } from '../run/queue/address.js';
+import type { QueueAddress } from '../run/queue/connection.js';
 import type { openQueueRunner } from '../run/queue/queue-runner.js';
 import { type CellRunner, threadPool } from '../run/sweep/pool.js';
 import { writeErr } from '../text/terminal.js';
@@ -125,7 +125,7 @@ async function openQueue(address: QueueAddress): Promise<QueueRunner> {
 
 /** Server named by the flags. Throws `E_USAGE` and `E_TLS`. */
 export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
-  const { queueAddress } = await import('../run/queue/address.js');
+  const { queueAddress } = await import('../run/queue/connection.js');
   const { 'queue-ca': authority, 'queue-password-file': password } = args;
   return queueAddress(args.queue, {
     ...(authority === undefined ? {} : { ca: await authorityIn(authority, 'queue-ca') }),

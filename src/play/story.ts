@@ -1,8 +1,7 @@
-import { explain } from '../record/flight/explain.js';
-import { flightEvents } from '../record/flight/flight-text.js';
+import { explain, flightEvents } from '../record/flight/explain.js';
+import type { RunRows } from '../record/flight/flight.js';
 import { loggedFlight } from '../record/flight/logged-flight.js';
 import { pipelineEvents, pipelineFlight } from '../record/flight/pipeline-flight.js';
-import type { RunRows } from '../record/flight/run-rows.js';
 import type { RunSetup } from '../record/results.js';
 import type { RowList } from '../record/row-list.js';
 import { ACTION, REQUEST } from '../record/run-rows.js';

@@ -1,12 +1,23 @@
 import type * as z from 'zod';
 import { invariant } from '../base/invariant.js';
 import { DIMENSIONS, type Dimension } from './dimensions.js';
-import { neverIfNull, offeredMs } from './latency.js';
-import { headlineOf, LATENCY_NAMES, type NamedPercentile, parsePercentile } from './percentiles.js';
+import {
+  headlineOf,
+  LATENCY_NAMES,
+  type NamedPercentile,
+  neverIfNull,
+  offeredMs,
+  parsePercentile,
+} from './latency.js';
 import type { LatencyMs, RequestFigures, RunParts, Summary } from './results.js';
-import { FIGURES as FACTS, type FigureFacts } from './schema-figure.js';
-import { latencyMsSchema, percentileMsSchema } from './schema-latency.js';
-import { runPartsSchema, summarySchema } from './schema-summary.js';
+import {
+  FIGURES as FACTS,
+  type FigureFacts,
+  latencyMsSchema,
+  percentileMsSchema,
+  runPartsSchema,
+  summarySchema,
+} from './schema-summary.js';
 
 export type FigureUnit = FigureFacts['unit'];
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ByteWriter, type ColumnSource, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
 import { LogReader } from '../base/files/log-reader.js';
 import { OutputFile } from '../base/files/output-file.js';
-import type { LogFile } from './log-columns.js';
+import type { LogFile } from './logs.js';
 
 /** Rows encoded, and held in memory, at a time. */
 const GROUP_ROWS = 50_000;

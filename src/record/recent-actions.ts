@@ -1,5 +1,5 @@
 import { LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
-import { RowRing } from './row-ring.js';
+import { RowRing } from './row-list.js';
 import { ACTION, ACTION_COLUMNS } from './run-rows.js';
 
 /** Number of LOADs kept longer than the rest. */

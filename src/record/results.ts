@@ -1,9 +1,6 @@
 import type * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
 import type * as run from './schema.js';
-import type * as latency from './schema-latency.js';
-import type * as models from './schema-models.js';
-import type * as origin from './schema-origin.js';
 import type * as summary from './schema-summary.js';
 
 /*
@@ -27,19 +24,19 @@ export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
 export interface RequestFigures extends Of<typeof summary.requestFiguresSchema> {}
 export interface RunParts extends Of<typeof summary.runPartsSchema> {}
 export interface ModelFigures extends Of<typeof summary.modelFiguresSchema> {}
-export interface LatencyMs extends Of<typeof latency.latencyMsSchema> {}
-export interface PercentileMs extends Of<typeof latency.percentileMsSchema> {}
-export interface LatencyCdf extends Of<typeof latency.latencyCdfSchema> {}
+export interface LatencyMs extends Of<typeof summary.latencyMsSchema> {}
+export interface PercentileMs extends Of<typeof summary.percentileMsSchema> {}
+export interface LatencyCdf extends Of<typeof summary.latencyCdfSchema> {}
 
-export interface ModelFairness extends Of<z.ZodObject<typeof models.modelFairnessShape>> {}
+export interface ModelFairness extends Of<z.ZodObject<typeof summary.modelFairnessShape>> {}
 
-export interface RunOrigin extends Of<typeof origin.originSchema> {}
-export interface AnswerCount extends Of<typeof origin.answerCountSchema> {}
-export interface Unanswered extends Of<typeof origin.unansweredSchema> {}
-export interface GeneratorFigures extends Of<typeof origin.generatorSchema> {}
-export interface RetryFigures extends Of<typeof origin.retryFiguresSchema> {}
-export interface LatenessMs extends Of<typeof origin.latenessMsSchema> {}
-export interface RunSetup extends Of<typeof origin.setupSchema> {}
+export interface RunOrigin extends Of<typeof summary.originSchema> {}
+export interface AnswerCount extends Of<typeof summary.answerCountSchema> {}
+export interface Unanswered extends Of<typeof summary.unansweredSchema> {}
+export interface GeneratorFigures extends Of<typeof summary.generatorSchema> {}
+export interface RetryFigures extends Of<typeof summary.retryFiguresSchema> {}
+export interface LatenessMs extends Of<typeof summary.latenessMsSchema> {}
+export interface RunSetup extends Of<typeof summary.setupSchema> {}
 
 export interface RunWindow extends Of<typeof run.runWindowSchema> {}
 export interface RunEvent extends Of<typeof run.runEventSchema> {}

@@ -49,3 +49,57 @@ export class RowList {
     this.values = grown;
   }
 }
+
+/** Latest rows of a run by ascending id: a row replaces the one `capacity` ids before it, so memory is fixed. */
+export class RowRing {
+  private readonly values: Float64Array;
+  /** By place: number of the change that wrote it. */
+  private readonly marks: Float64Array;
+
+  constructor(
+    private readonly columns: number,
+    private readonly capacity: number,
+  ) {
+    this.values = new Float64Array(columns * capacity).fill(Number.NaN);
+    this.marks = new Float64Array(capacity);
+  }
+
+  /** Adds a row, or replaces the one with its id. `mark`: number of the change, which grows. */
+  put(row: ArrayLike<number>, mark = 0): void {
+    const at = this.placeOf(row[0]);
+    this.values.set(row, at);
+    this.marks[at / this.columns] = mark;
+  }
+
+  /** Row with an id, to read and write; null if no longer there. */
+  row(id: number): Float64Array | null {
+    const at = this.placeOf(id);
+    return this.values[at] === id ? this.values.subarray(at, at + this.columns) : null;
+  }
+
+  /** Copies of all rows that changed after `mark`, in order of id. */
+  since(mark: number): Float64Array[] {
+    const { values, columns, marks } = this;
+    const rows: Float64Array[] = [];
+    for (const [place, changed] of marks.entries()) {
+      const at = place * columns;
+      if (changed > mark && !Number.isNaN(values[at])) rows.push(values.slice(at, at + columns));
+    }
+    return rows.sort((a, b) => a[0] - b[0]);
+  }
+
+  private placeOf(id: number): number {
+    return (id % this.capacity) * this.columns;
+  }
+}
+
+/** Rows one after another in an array of their own. */
+export function joinedRows(rows: readonly Float64Array[]): Float64Array<ArrayBuffer> {
+  const all = new Float64Array(rows.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const row of rows) {
+    all.set(row, at);
+    at += row.length;
+  }
+  return all;
+}

@@ -1,18 +1,274 @@
 import * as z from 'zod';
-import {
-  amount,
-  amountOrNull,
-  count,
-  FIGURES,
-  type FigureFacts,
-  list,
-  share,
-  shareOrNull,
-  text,
-} from './schema-figure.js';
-import { latencies, latencyCdfSchema, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
-import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
-import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
+import { PADDINGS } from '../core/lengths.js';
+import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from './causes.js';
+
+/** Facts about a figure; its description is its field's. */
+export interface FigureFacts {
+  /** ms for latencies, a share of 1, a count, per second, hours, or an amount in the currency of the experiment. */
+  readonly unit: 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
+  /** Name for people. */
+  readonly label: string;
+  /** Direction of improvement; absent: neither. */
+  readonly better?: 'higher' | 'lower';
+  /** Name in thresholds, if not that of its field. */
+  readonly name?: string;
+  /** True if it covers only models with enough requests to be assessed. */
+  readonly ofAssessedModels?: true;
+  /** True if only the scheduler knows it: a client of a server has nothing to measure. */
+  readonly ofScheduler?: true;
+}
+
+/** Registry of the fields of a summary, and of its parts, that are figures. */
+export const FIGURES = z.registry<FigureFacts>();
+
+/** Fields with their descriptions; list items need none. */
+export const count = (about = '') => described(z.int().nonnegative(), about);
+export const amount = (about = '') => described(z.number().nonnegative(), about);
+export const amountOrNull = (about: string) => amount().nullable().describe(about);
+export const share = (about = '') => described(z.number().min(0).max(1), about);
+export const shareOrNull = (about: string) => share().nullable().describe(about);
+export const text = (about = '') => described(z.string(), about);
+export const list = <T extends z.ZodType>(item: T, about: string) => z.array(item).describe(about);
+
+function described<T extends z.ZodType>(schema: T, about: string): T {
+  return about === '' ? schema : schema.describe(about);
+}
+
+const latency = () => z.number().nonnegative().nullable();
+
+export const latencyMsSchema = z.object({
+  mean: latency().describe('Arithmetic mean.'),
+  p50: latency().describe('50th percentile (nearest rank, within 0.05 %, as the other percentiles).'),
+  p90: latency().describe('90th percentile.'),
+  p95: latency().describe('95th percentile.'),
+  p99: latency().describe('99th percentile.'),
+  p999: latency().describe('99.9th percentile.'),
+  p9999: latency().describe('99.99th percentile.'),
+  max: latency().describe('Largest value.'),
+});
+
+/** Both readings of latency, for a run or for a group of its requests. */
+export const latencies = {
+  offeredLatencyMs: latencyMsSchema.describe(
+    'Latency of all offered requests, ms, which thresholds and targets use. A request that was not answered within its SLO counts as infinitely late: a percentile that falls on one is null, and so are mean and max if there is one.',
+  ),
+  executedLatencyMs: latencyMsSchema.describe('Latency of executed requests only (ok and late).'),
+};
+
+export const percentileMsSchema = z.object({
+  percentile: z.number().min(0).max(100).describe('E.g. 99.95.'),
+  offeredMs: latency().describe('As in offeredLatencyMs.'),
+  executedMs: latency().describe('As in executedLatencyMs.'),
+});
+
+export const latencyCdfSchema = z.object({
+  percentile: list(
+    z.number().min(0).max(100),
+    'Ascending; the last is the share of requests answered in time.',
+  ),
+  ms: list(z.number().nonnegative(), 'Latency at each percentile, ms.'),
+});
+
+export const thresholdResultSchema = z.object({
+  threshold: text('As written.'),
+  ok: z.boolean().describe('True if it is met.'),
+  actual: z
+    .number()
+    .nullable()
+    .describe(
+      'The measured value, latencies in ms; null if there was nothing to measure, which fails, or if a latency falls on a request not answered in time.',
+    ),
+  measured: text('Figure as text, e.g. 94 ms.'),
+});
+
+/** Failed requests by cause. */
+export const failureCountsSchema = z.object(
+  Object.fromEntries(CAUSES.map((cause) => [cause, causeCount(cause)])) as Record<
+    Cause,
+    ReturnType<typeof causeCount>
+  >,
+);
+
+/** Count of a cause; absent in results older than the cause. */
+function causeCount(cause: Cause) {
+  const field = count().default(0).describe(CAUSE_MEANINGS[cause]);
+  // `late` is already a figure, as an outcome.
+  if (cause === 'late') return field;
+  const label = CAUSE_LABELS[cause];
+  return field.register(FIGURES, { unit: 'count', label, better: 'lower', ofScheduler: true });
+}
+
+/** Fairness over models, because overall attainment hides models that got nothing. */
+export const modelFairnessShape = {
+  worstModel: z
+    .object({
+      name: text('Name of the model.'),
+      attainment: share('Lowest attainment of a model with at least 20 requests.').register(FIGURES, {
+        ...{ unit: 'share', name: 'worstModelAttainment', label: 'worst model attainment' },
+        ...{ better: 'higher', ofAssessedModels: true },
+      }),
+      offered: count('Its requests.'),
+    })
+    .nullable()
+    .describe('Model with the lowest attainment of those with at least 20 requests.'),
+  modelsBelow50: modelsBelow('50 %', 'half'),
+  modelsBelow90: modelsBelow('90 %'),
+  modelsAssessed: count('Models with at least 20 requests: the figures above are of these.'),
+  rareModels: z
+    .object({
+      models: count('Models with 1 to 19 requests.'),
+      offered: count('Their requests.'),
+      attainment: shareOrNull('Attainment of the models with 1 to 19 requests, taken together.').register(
+        FIGURES,
+        {
+          ...{ unit: 'share', name: 'rareModelsAttainment', label: 'rare models attainment' },
+          better: 'higher',
+        },
+      ),
+    })
+    .describe('Models with too few requests to be assessed one by one, taken together.'),
+};
+
+function modelsBelow(attainment: string, label = attainment) {
+  return count(`Models with at least 20 requests and an attainment below ${attainment}.`).register(FIGURES, {
+    ...{ unit: 'count', label: `models below ${label}`, better: 'lower' },
+    ofAssessedModels: true,
+  });
+}
+
+/** Facts that, with the experiment, identify a run and allow repeating it. */
+export const originSchema = z
+  .object({
+    escapement: text('Version of escapement.'),
+    file: text(
+      'Path of the experiment file as typed; relative paths in it begin at its folder.',
+    ).exactOptional(),
+    flags: list(
+      z.string(),
+      'Flags of the command as typed, without --set, --seed and --out; absent: none.',
+    ).exactOptional(),
+    devices: text('Devices of a live run, e.g. 2 × cpu.').exactOptional(),
+    url: text('Address of the server that was loaded.').exactOptional(),
+    environment: z
+      .record(z.string(), z.string())
+      .exactOptional()
+      .describe('Other facts that its figures depend on, e.g. Node; absent for simulated runs.'),
+  })
+  .describe('Origin of the run, in addition to the experiment; absent for runs made with the library.');
+
+/** Answers of a server with one status and reason, as counted by a client. */
+export const answerCountSchema = z.object({
+  status: text('HTTP 429, gRPC RESOURCE_EXHAUSTED or no answer.'),
+  count: count('Requests with this status and reason.'),
+  message: text(
+    'First message with this reason; empty for successes. Messages that differ only in numbers and quoted names have one reason; a sixth stands for all further ones of a status.',
+  ),
+});
+
+export const latenessMsSchema = z.object({
+  p50: z.number().describe('Median.'),
+  p99: z.number().describe('99th percentile.'),
+  max: z.number().describe('Largest value.'),
+});
+
+export const unansweredSchema = z
+  .object({
+    neverSent: count('Never sent: no connection was free or could be opened.'),
+    lost: count('Sent, but the connection broke: they may have been executed.'),
+    givenUp: count('Sent, and never answered.'),
+  })
+  .describe('Requests that the server left without an answer, warm-up included; loads only.');
+
+export const retryFiguresSchema = z
+  .object({
+    requests: count('Requests that were sent more than once.'),
+    attempts: count('Number of retries.'),
+  })
+  .describe('Retries of load --retry; only with that flag.');
+
+/** Quality of request sending: this lateness is not the server's. */
+export const generatorSchema = z
+  .object({
+    sentLateMs: latenessMsSchema
+      .exactOptional()
+      .describe('Lateness of sending, ms; absent: there were no requests.'),
+    timersLateMs: latenessMsSchema
+      .exactOptional()
+      .describe("Lateness of the scheduler's timers, ms; live runs only."),
+    retries: retryFiguresSchema.exactOptional(),
+    waitedForConnection: count('Requests that waited for a free connection.'),
+    notSent: count('Requests that were not sent because too many were unanswered.'),
+    unanswered: unansweredSchema.exactOptional(),
+  })
+  .describe('Quality of request sending; absent for simulated runs.');
+
+/** Cluster facts needed to check the logs; unknown to a client. */
+const clusterSetupSchema = z.object({
+  gpus: count('GPUs of the cluster; this and the following are absent for a load.'),
+  workers: count('Worker machines, to which GPUs are dealt in blocks.'),
+  cachePages: count("Pages of each GPU's weights cache; see also kinds."),
+  kinds: list(
+    z.object({
+      name: text('Name of the kind in cluster.gpus.'),
+      gpus: count('GPUs of the kind; their numbers follow those of the kind before.'),
+      cachePages: count("Pages of each one's weights cache."),
+    }),
+    'The kinds of GPUs; absent unless cluster.gpus lists kinds.',
+  ).exactOptional(),
+  modelPages: list(count(), 'Pages of the weights of each model.'),
+  modelInferMs: list(
+    z.number().positive(),
+    'Duration of an INFER of one request of each model, ms; on the kind that is fastest at it.',
+  ),
+  modelLengths: list(
+    z.array(count()),
+    'Lengths that inputs of each model may be padded to, ascending, empty where all have one; absent where no model has several.',
+  ).exactOptional(),
+  padding: z
+    .enum(PADDINGS)
+    .exactOptional()
+    .describe('Padding of inputs that share a batch, if models have lengths.'),
+  pipelines: list(
+    z.object({
+      name: text('Its name.'),
+      steps: list(
+        z.object({
+          id: text('Its name within the pipeline.'),
+          model: count('Index of its model, of several variants the most accurate.'),
+          variants: list(
+            z.object({
+              model: count('Index of its model.'),
+              accuracy: share('Share of its answers that are right.'),
+            }),
+            'Models of which any may serve a request, the most accurate first; absent: only the one.',
+          ).exactOptional(),
+          after: list(count(), 'Indices of the steps that it waits for.'),
+        }),
+        'Its steps; in the logs, those of all pipelines are numbered in order.',
+      ),
+    }),
+    'Pipelines, numbered after the models; absent: there are none.',
+  ).exactOptional(),
+  oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
+  overheadMs: amount("Time between a lane picking up an action and the action's begin, ms."),
+  clockOffsetMs: amount('Largest offset of the clock of a worker, ms.'),
+  policyOptions: z
+    .record(z.string(), z.union([z.number(), z.string()]).optional())
+    .describe('Options of the policy, defaults included; durations in ns.'),
+});
+
+export const setupSchema = z
+  .object({
+    firstUsers: list(count(), 'First user id of each workload section, ascending from 0.'),
+    ...optional(clusterSetupSchema.shape),
+  })
+  .describe('Facts that check needs in addition to the logs.');
+
+/** The given fields, each optional. */
+export function optional<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape) {
+  const fields = Object.entries(shape).map(([key, field]) => [key, field.exactOptional()]);
+  return Object.fromEntries(fields) as { [K in keyof Shape]: z.ZodExactOptional<Shape[K]> };
+}
 
 const utilization = (lanes: string) =>
   amountOrNull(`Share of time that the ${lanes} lanes were busy.`).register(FIGURES, {

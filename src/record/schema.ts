@@ -1,9 +1,19 @@
 import * as z from 'zod';
 import { RESULTS_VERSION } from './results-version.js';
-import { amount, amountOrNull, count, list, text } from './schema-figure.js';
-import { latencyCdfSchema } from './schema-latency.js';
-import { originSchema, setupSchema } from './schema-origin.js';
-import { perSecond, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
+import {
+  amount,
+  amountOrNull,
+  count,
+  latencyCdfSchema,
+  list,
+  originSchema,
+  perSecond,
+  schedulerFiguresSchema,
+  setupSchema,
+  sloMs,
+  summarySchema,
+  text,
+} from './schema-summary.js';
 
 const rps = () => z.number().nonnegative();
 

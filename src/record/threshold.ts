@@ -15,9 +15,9 @@ import {
   partOf,
   partOfFigure,
 } from './figures.js';
+import { HEADLINE_PERCENTILES, isOutsideRange } from './latency.js';
 import { FEWEST_REQUESTS } from './model-fairness.js';
-import { HEADLINE_PERCENTILES, isOutsideRange } from './percentiles.js';
-import type { thresholdResultSchema } from './schema-latency.js';
+import type { thresholdResultSchema } from './schema-summary.js';
 
 /** A condition on a run's summary, e.g. `p99<100ms`. */
 export interface Threshold {

@@ -6,9 +6,8 @@ export {
   sweepCharts,
 } from './charts/chart-sets.js';
 export type { ChartSpec } from './charts/theme.js';
+export type { ComparedFigure, NamedRun } from './compare/compare.js';
 export { type ComparedRun, type Comparison, compareRuns } from './compare/compare.js';
-export type { ComparedFigure } from './compare/figures.js';
-export type { NamedRun } from './compare/named-run.js';
 export {
   checkTolerances,
   parseTolerance,

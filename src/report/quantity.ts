@@ -1,5 +1,34 @@
-import { significant } from '../text/numbers.js';
-import { kindOfGpus, takeFleet } from './fleet-label.js';
+import type { CostFigures, ScalingFigures } from '../record/results.js';
+import { round3, significant } from '../text/numbers.js';
+
+/** `cluster.gpus.t4`, `cluster.gpus.t4.count`: number of GPUs of a kind. */
+const KEY = /^cluster\.gpus\.([A-Za-z][\w-]*)(?:\.count)?$/;
+
+/** Kind of GPUs that a key counts; null if none. */
+export function kindOfGpus(key: string): string | null {
+  return KEY.exec(key)?.[1] ?? null;
+}
+
+/** `1 × v100 + 11 × t4`; kinds without a GPU are left out, unless none has one. */
+function fleetLabel(counts: readonly (readonly [kind: string, count: string | number])[]): string {
+  const some = counts.filter(([, count]) => Number(count) !== 0);
+  return (some.length > 0 ? some : counts).map(([kind, count]) => `${count} × ${kind}`).join(' + ');
+}
+
+/** The fleet in some `key=value` pairs, null if no key counts GPUs of a kind, and the other pairs. */
+export function takeFleet(values: Readonly<Record<string, string>>): {
+  readonly fleet: string | null;
+  readonly others: Readonly<Record<string, string>>;
+} {
+  const counts: [string, string][] = [];
+  const others: Record<string, string> = {};
+  for (const [key, value] of Object.entries(values)) {
+    const kind = kindOfGpus(key);
+    if (kind === null) others[key] = value;
+    else counts.push([kind, value]);
+  }
+  return { fleet: counts.length === 0 ? null : fleetLabel(counts), others };
+}
 
 /** A value of an experiment as a number in the unit of axes. */
 interface Quantity {
@@ -63,4 +92,37 @@ export function valuesLabel(values: Readonly<Record<string, string>>, between = 
   const { fleet, others } = takeFleet(values);
   const parts = Object.entries(others).map(([key, value]) => keyLabel(key) + between + valueLabel(value));
   return [...(fleet === null ? [] : [fleet]), ...parts].join(', ');
+}
+
+/** `12.72 per hour, 3.10 per million requests in time`, in the currency of the experiment. */
+export function costText(cost: CostFigures): string {
+  const [hour, million] = costTexts(cost);
+  return `${hour} per hour, ${million} per million requests in time`;
+}
+
+/** `predictive: 12.5 GPU-hours, 3.1 GPUs on average, at most 8; 14 ordered, 12 stopped`. */
+export function scalingText({
+  scaler,
+  gpuHours,
+  meanGpus,
+  mostGpus,
+  ordered,
+  stopped,
+}: ScalingFigures): string {
+  const mean = meanGpus === null ? '' : `, ${round3(meanGpus)} GPUs on average`;
+  return `${scaler}: ${round3(gpuHours)} GPU-hours${mean}, at most ${mostGpus}; ${ordered} ordered, ${stopped} stopped`;
+}
+
+/** `12.70` and `3.10`, as in columns; `–` if there is no such cost. */
+export function costTexts(cost: CostFigures | null): [string, string] {
+  if (cost === null) return ['–', '–'];
+  return [priceText(cost.perHour), cost.perMillionInTime === null ? '–' : priceText(cost.perMillionInTime)];
+}
+
+/** `3.50`, `0.125`, `1234`: at least two decimals, and below 1 three digits. */
+export function priceText(value: number): string {
+  if (value >= 1000) return value.toFixed(0);
+  if (value >= 1) return value.toFixed(2);
+  const text = String(round3(value));
+  return text.length < '0.12'.length ? value.toFixed(2) : text;
 }

@@ -16,7 +16,7 @@ import { type ClusterSettings, startCluster } from '../serve/cluster.js';
 import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
 import { drawCounts } from '../sim/fan-out.js';
-import type { Engine, EngineReport, EngineTask } from './engine.js';
+import type { Engine, EngineReport, EngineTask } from './run.js';
 
 interface LiveOptions {
   /** Journal of all input to the core; if the file exists, a number is added to its name. */

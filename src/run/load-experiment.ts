@@ -5,7 +5,7 @@ import type { LoadTarget } from '../load/target.js';
 import { fanOut } from '../record/fan-out.js';
 import type { RunResult } from '../record/results.js';
 import { Collector } from './collector.js';
-import { peakRssBytes } from './peak-memory.js';
+import { peakRssBytes } from './run.js';
 import { RunLogs } from './run-logs.js';
 
 interface LoadOptions {

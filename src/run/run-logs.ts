@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import type { Experiment } from '../config/experiment.js';
 import type { RunObserver } from '../core/observer.js';
-import { ActionLog, FleetLog } from '../record/action-log.js';
-import type { LogFile } from '../record/log-columns.js';
-import { RequestLog } from '../record/request-log.js';
+import { ActionLog, FleetLog, type LogFile, RequestLog } from '../record/logs.js';
 import type { ScheduledRun } from '../record/results.js';
 import { writeTimeline } from '../record/timeline-file.js';
 import type { Collector } from './collector.js';

@@ -1,7 +1,6 @@
 import type { Experiment } from '../config/experiment.js';
 import type { ScheduledRun } from '../record/results.js';
-import type { Engine } from './engine.js';
-import { type RunOptions, run } from './run.js';
+import { type Engine, type RunOptions, run } from './run.js';
 import { refuseUnanswered, simulatorOf } from './simulation.js';
 
 /** Simulated GPUs in this thread, in virtual time. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseExperiment } from '../../src/config/load.js';
-import { peakRssBytes } from '../../src/run/peak-memory.js';
+import { peakRssBytes } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
 import { benchCases, growthCases } from './cases.js';
 

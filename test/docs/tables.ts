@@ -5,17 +5,19 @@ import { windowColumn } from '../../src/cli/run-folder.js';
 import { describeKeys, experimentJsonSchema, type KeyDescription } from '../../src/config/keys.js';
 import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { POLICIES } from '../../src/policies/registry.js';
-import { ACTION_COLUMNS, FLEET_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
 import { type FigureUnit, figureNames, figureOf } from '../../src/record/figures.js';
-import type { LogColumn } from '../../src/record/log-columns.js';
 import {
+  ACTION_COLUMNS,
   CLASS_COLUMN,
+  FLEET_COLUMNS,
   LENGTH_COLUMN,
+  type LogColumn,
+  PADDED_COLUMN,
   PIPELINE_COLUMNS,
   REQUEST_COLUMNS,
   TENANT_COLUMN,
-} from '../../src/record/request-log.js';
+} from '../../src/record/logs.js';
 import { runWindowSchema } from '../../src/record/schema.js';
 import { TERMS } from '../../src/report/html/terms.js';
 import type { JsonSchema } from '../json-schema.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ABORT, LOAD, STATUS_ABORTED, STATUS_INFER_TOO_LATE, UNLOAD } from '../../src/core/action.js';
-import { ActionLog } from '../../src/record/action-log.js';
+import { ActionLog } from '../../src/record/logs.js';
 import { action, MS } from './fixtures.js';
 
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT } from '../../src/core/request.js';
 import { CauseFinder } from '../../src/record/causes.js';
-import { RequestLog } from '../../src/record/request-log.js';
+import { RequestLog } from '../../src/record/logs.js';
 import { action, MS, RESNET50, tableWith } from './fixtures.js';
 
 let folder: string;

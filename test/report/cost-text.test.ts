@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { scalingText } from '../../src/report/cost-text.js';
+import { scalingText } from '../../src/report/quantity.js';
 
 it('says what a scaler paid for, and how often it changed its mind', () => {
   const figures = {

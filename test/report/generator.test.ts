@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { GeneratorFigures, RunResult } from '../../src/record/results.js';
 import { compareRuns } from '../../src/report/compare/compare.js';
 import { generatorLines, generatorWarnings } from '../../src/report/generator.js';
-import { documentPage } from '../../src/report/html/document-page.js';
+import { documentPage } from '../../src/report/html/page.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { runFixture } from './fixtures.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelFairness } from '../../src/record/results.js';
-import { documentPage } from '../../src/report/html/document-page.js';
-import { failuresText, modelsText } from '../../src/report/hurt-text.js';
+import { failuresText, modelsText } from '../../src/report/generator.js';
+import { documentPage } from '../../src/report/html/page.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { SUMMARY } from '../record/fixtures.js';
 import { runFixture, withParts } from './fixtures.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunOrigin, RunResult } from '../../src/record/results.js';
 import { compareRuns } from '../../src/report/compare/compare.js';
-import { documentPage } from '../../src/report/html/document-page.js';
+import { documentPage } from '../../src/report/html/page.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { comparisonText, summaryText } from '../../src/report/terminal/summary-text.js';
 import { runFixture, withParts } from './fixtures.js';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EngineTask } from '../../src/run/engine.js';
-import { run } from '../../src/run/run.js';
+import { type EngineTask, run } from '../../src/run/run.js';
 import { SIMULATED, simulate } from '../../src/run/simulated.js';
 import { BASE, load } from '../config/experiment-files.js';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createPolicyOf } from '../../src/config/create-policy.js';
 import { FlightRecorder } from '../../src/live/journal/flight-recorder.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
-import { flightText } from '../../src/record/flight/flight-text.js';
+import { flightText } from '../../src/record/flight/explain.js';
 import { fetchStatus } from '../../src/tools/top/fetch-status.js';
 import { body, exposed, keptLog, serve, simulated, smallModels } from './fixtures.js';
 

@@ -1,12 +1,11 @@
 import { NS_PER_S } from '../../base/units.js';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
-import { explain } from '../../record/flight/explain.js';
-import { flightText } from '../../record/flight/flight-text.js';
+import { explain, flightText } from '../../record/flight/explain.js';
+import type { LoggedRequest, RunRows } from '../../record/flight/flight.js';
 import { loggedFlight, type RunNames } from '../../record/flight/logged-flight.js';
 import { runLogs } from '../../record/flight/run-logs.js';
-import type { LoggedRequest, RunRows } from '../../record/flight/run-rows.js';
 import type { RunResult } from '../../record/results.js';
-import { causesText } from '../../report/hurt-text.js';
+import { causesText } from '../../report/generator.js';
 import { json, print } from '../common-options.js';
 import { group, required, text, usageError, type ValuesOf } from '../options.js';
 import { type FailedRequest, FILTERS, failedText, filterOptions, refuseUnknown } from '../request-filters.js';

@@ -1,6 +1,6 @@
 import type { Experiment } from '../../config/experiment.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
-import type { Engine } from '../../run/engine.js';
+import type { Engine } from '../../run/run.js';
 import { warn } from '../../text/terminal.js';
 import { experimentFile } from '../common-options.js';
 import { choiceOr, group, usageError, type ValuesOf } from '../options.js';

@@ -4,8 +4,7 @@ import type { Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import { OUTCOME_CANCELLED, OUTCOME_NAMES, type Outcome, type RequestTable } from '../../core/request.js';
 import type { TimelineEntry } from '../../record/results.js';
-import { processNames, REQUESTS, span, trackNames } from '../../record/timeline-events.js';
-import { TimelineFile } from '../../record/timeline-file.js';
+import { processNames, REQUESTS, span, TimelineFile, trackNames } from '../../record/timeline-file.js';
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 

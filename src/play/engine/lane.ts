@@ -3,7 +3,7 @@ import { parseExperiment } from '../../browser/parse.js';
 import type { Experiment } from '../../config/experiment.js';
 import { targetNames } from '../../config/pipelines.js';
 import { OUTCOME_OK } from '../../core/request.js';
-import type { LoggedChange } from '../../record/flight/run-rows.js';
+import type { LoggedChange } from '../../record/flight/flight.js';
 import type { ScheduledRun } from '../../record/results.js';
 import { REQUEST } from '../../record/run-rows.js';
 import { pipelineSetup } from '../../run/collector.js';

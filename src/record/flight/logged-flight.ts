@@ -4,8 +4,18 @@ import { GPU_OFF, GPU_ON } from '../../core/fleet-observer.js';
 import { OUTCOME_NAMES, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import { CAUSES, type Cause } from '../causes.js';
-import type { Flight, FlightAction, GpuTrouble, Knowledge, KnownGpu, TenantLimit } from './flight.js';
-import type { LoggedAction, LoggedChange, LoggedRequest, RunRows } from './run-rows.js';
+import type {
+  Flight,
+  FlightAction,
+  GpuTrouble,
+  Knowledge,
+  KnownGpu,
+  LoggedAction,
+  LoggedChange,
+  LoggedRequest,
+  RunRows,
+  TenantLimit,
+} from './flight.js';
 
 /** Names for the indices in a run's logs. */
 export interface RunNames {

@@ -2,10 +2,9 @@ import { OUTCOME_CANCELLED, OUTCOME_LATE, OUTCOME_NAMES, type Outcome } from '..
 import { toSeconds } from '../../text/numbers.js';
 import { CAUSE_MEANINGS, CAUSES, type Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
-import { explain, ms } from './explain.js';
-import { storyText } from './flight-text.js';
+import { explain, ms, storyText } from './explain.js';
+import type { LoggedRequest, RunRows } from './flight.js';
 import { loggedFlight, type RunNames } from './logged-flight.js';
-import type { LoggedRequest, RunRows } from './run-rows.js';
 
 /** One request of a pipeline, with the requests of its steps. Times in ns since the start of the run. */
 export interface PipelineFlight {

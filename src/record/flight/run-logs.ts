@@ -5,12 +5,9 @@ import { LogReader } from '../../base/files/log-reader.js';
 import { NS_PER_S } from '../../base/units.js';
 import type { GpuState } from '../../core/fleet-observer.js';
 import { OUTCOME_ERROR, OUTCOME_OK, type Outcome } from '../../core/request.js';
-import { TYPE_OF_KIND } from '../action-log.js';
-import type { LoggedCluster } from '../log-columns.js';
-import { RESULT_OF_OUTCOME } from '../request-log.js';
+import { type LoggedCluster, RESULT_OF_OUTCOME, TYPE_OF_KIND } from '../logs.js';
 import type { RunEvent, RunResult, RunSetup } from '../results.js';
-import type { GpuTrouble } from './flight.js';
-import type { LoggedAction, LoggedChange, LoggedRequest, RunRows } from './run-rows.js';
+import type { GpuTrouble, LoggedAction, LoggedChange, LoggedRequest, RunRows } from './flight.js';
 
 /** Columns of actions.tsv by the names of rows; times other than of sending and result count from the sending. */
 const ACTION_COLUMNS = {

@@ -2,10 +2,9 @@ import { formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbe
 import { valueLabel, valuesLabel } from '../quantity.js';
 import { clipped, type Estimate } from '../statistics.js';
 import { headline, type Recommendation } from '../study/analyze.js';
-import type { Axis } from '../study/axes.js';
-import { bestOf, goodputFinding } from '../study/finding.js';
-import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
+import { type Axis, type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { nameAlongX, placeAlongX, type Slice } from '../study/slices.js';
+import { bestOf, goodputFinding } from '../study/verdict.js';
 import { linesPanel, panelGrid } from './lines.js';
 import { type ChartSpec, chart, joined, niceTop } from './theme.js';
 

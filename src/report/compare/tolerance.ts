@@ -1,8 +1,13 @@
 import { figureOf } from '../../record/figures.js';
 import { limitOf, refusalOf } from '../../record/threshold.js';
-import type { Comparison } from './compare.js';
-import { COMPARED, type ComparedFigure } from './figures.js';
-import { differenceText, relativeText, valueText } from './format.js';
+import {
+  COMPARED,
+  type ComparedFigure,
+  type Comparison,
+  differenceText,
+  relativeText,
+  valueText,
+} from './compare.js';
 
 /** Allowed difference of a figure from that of the first run, up or down. */
 export interface Tolerance {

@@ -1,10 +1,14 @@
 import type { MeasuredSummary } from '../../record/figures.js';
 import { capital } from '../../text/words.js';
-import type { Comparison } from '../compare/compare.js';
-import type { ComparedFigure } from '../compare/figures.js';
-import { differenceText, relativeText, valueText } from '../compare/format.js';
+import {
+  type ComparedFigure,
+  type Comparison,
+  differenceText,
+  relativeText,
+  valueText,
+} from '../compare/compare.js';
 import type { Document, Table } from '../document.js';
-import { runName } from '../run-kind.js';
+import { runName } from '../reproduce.js';
 import { certaintyText } from '../statistics.js';
 import { cautions } from './blocks.js';
 

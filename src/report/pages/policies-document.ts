@@ -14,7 +14,7 @@ import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { quoted, sweepCommand } from '../reproduce.js';
 import { senderSections } from '../senders.js';
 import { percentWithInterval } from '../statistics.js';
-import { placeCell } from '../study/axes.js';
+import { placeCell } from '../study/points.js';
 import { cautions } from './blocks.js';
 
 /** Policies over a matrix of conditions: a row per policy, one per cell, and the commands that repeat it. */

@@ -1,9 +1,8 @@
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
 import { DIMENSIONS } from '../../record/dimensions.js';
 import { figureOf, type MeasuredSummary } from '../../record/figures.js';
-import { offeredMs } from '../../record/latency.js';
+import { LATENCY_NAMES, offeredMs } from '../../record/latency.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
-import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, LatencyMs, RunResult } from '../../record/results.js';
 import { FURTHER_COUNTS } from '../../record/schema-summary.js';
 import {
@@ -16,15 +15,13 @@ import {
 } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
 import { breakdownsOf, breakdownTable, failingModels } from '../breakdown.js';
-import { costText, scalingText } from '../cost-text.js';
 import { type Block, countCell, type Document, type Section } from '../document.js';
-import { generatorLines, generatorWarnings } from '../generator.js';
-import { failuresText, hurtModels, modelsText } from '../hurt-text.js';
-import { quoted } from '../reproduce.js';
-import { commandOf, kindText, runName, WHAT_REPEATS } from '../run-kind.js';
+import { failuresText, generatorLines, generatorWarnings, hurtModels, modelsText } from '../generator.js';
+import { costText, scalingText } from '../quantity.js';
+import { commandOf, kindText, quoted, runName, WHAT_REPEATS } from '../reproduce.js';
 import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
-import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
+import { servedGroups } from '../study/verdict.js';
 import { experimentToRun, policyNotes } from './blocks.js';
 
 /** More events would make a page long. */

@@ -4,7 +4,6 @@ import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor, round3 } from '../../text/numbers.js';
 import { capital, plural } from '../../text/words.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
-import { costTexts } from '../cost-text.js';
 import {
   type Block,
   type CellText,
@@ -17,14 +16,21 @@ import {
   type Section,
   type Table,
 } from '../document.js';
-import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { present } from '../lists.js';
-import { valuesLabel } from '../quantity.js';
+import { costTexts, kindOfGpus, takeFleet, valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
 import { type Estimate, meanOfKnown, shareWithInterval, withInterval } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
-import { fixedValues, placeCell, sweepAxes } from '../study/axes.js';
-import { aggregate, measureOf, type Point, scoreOf, sortPoints } from '../study/points.js';
+import {
+  aggregate,
+  fixedValues,
+  measureOf,
+  type Point,
+  placeCell,
+  scoreOf,
+  sortPoints,
+  sweepAxes,
+} from '../study/points.js';
 import { verdict } from '../study/verdict.js';
 import { experimentToRun, policyNotes } from './blocks.js';
 

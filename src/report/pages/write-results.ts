@@ -8,13 +8,11 @@ import {
   runCharts,
   sweepCharts,
 } from '../charts/chart-sets.js';
-import { compareRuns } from '../compare/compare.js';
-import type { NamedRun } from '../compare/named-run.js';
+import { compareRuns, type NamedRun } from '../compare/compare.js';
 import type { Document } from '../document.js';
-import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from '../files.js';
-import { documentPage } from '../html/document-page.js';
-import { drawCharts } from '../html/page.js';
+import { documentPage, drawCharts } from '../html/page.js';
 import { renderSvg, svgToPng } from '../html/render.js';
+import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from '../load.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { compareDocument } from './compare-document.js';
 import { policiesDocument } from './policies-document.js';

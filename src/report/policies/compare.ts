@@ -18,8 +18,7 @@ import {
   scaledSample,
 } from '../statistics.js';
 import { failedCells } from '../study/analyze.js';
-import { type Axis, sweepAxes } from '../study/axes.js';
-import { isBetter, standingOf } from '../study/best.js';
+import { type Axis, isBetter, standingOf, sweepAxes } from '../study/points.js';
 import { conditionsOf, OURS, type PolicyRun, runsOf, type Series, seriesOf } from './series.js';
 
 /** A sweep with the name of its folder. */
@@ -215,7 +214,7 @@ interface CellOutcome extends Senders {
 }
 
 /** All cells in the order of the axes, the last one varying fastest; those without any run are left out. */
-export function matrixOf(axes: readonly Axis[], series: readonly Series[]): MatrixCell[] {
+function matrixOf(axes: readonly Axis[], series: readonly Series[]): MatrixCell[] {
   const bySeries = series.map(({ runs }) => groupBy(runs, ({ place }) => placeName(place, axes)));
   return combinations(axes).flatMap((values) => {
     const name = placeName(values, axes);

@@ -2,9 +2,17 @@ import type { FailedCell, SweepResults } from '../../record/results.js';
 import { checkThreshold, parseThreshold } from '../../record/threshold.js';
 import { groupBy } from '../lists.js';
 import { estimateOf, type Sample, scaledSample } from '../statistics.js';
-import { type Axis, sweepAxes } from './axes.js';
-import { type Standing, standingOf } from './best.js';
-import { aggregate, type Point, scoreOf, scoresOf, sortPoints } from './points.js';
+import {
+  type Axis,
+  aggregate,
+  type Point,
+  type Standing,
+  scoreOf,
+  scoresOf,
+  sortPoints,
+  standingOf,
+  sweepAxes,
+} from './points.js';
 
 /** The value to choose under given conditions, e.g. the best schedule_ahead at one SLO. */
 export interface Recommendation {

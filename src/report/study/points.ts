@@ -7,8 +7,11 @@ import type {
   RequestFigures,
   SweepResults,
 } from '../../record/results.js';
+import type { CellText } from '../document.js';
 import { groupBy } from '../lists.js';
+import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
 import {
+  differenceOf,
   type Estimate,
   estimate,
   estimateOf,
@@ -18,7 +21,147 @@ import {
   type Sample,
   type SlicedFigure,
 } from '../statistics.js';
-import { type Axis, sweepAxes } from './axes.js';
+
+/** One varied key, ready for a chart. */
+export interface Axis {
+  readonly key: string;
+  readonly label: string;
+  /** `schedule_ahead (ms)`. */
+  readonly title: string;
+  /** Empty for plain numbers and for names. */
+  readonly unit: string;
+  /** A numeric axis may have words among its values, such as `auto`. */
+  readonly kind: 'number' | 'category';
+  /** True if the operator chooses it (policy, cluster, scaler), false if it is given (SLO, workload, models). */
+  readonly isChoice: boolean;
+  /** Numbers ascend, words after them; names are in the order of the sweep. */
+  readonly values: readonly AxisValue[];
+  /** Value without overrides, even if the sweep did not run it. */
+  readonly default: AxisValue | null;
+}
+
+interface AxisValue {
+  /** As written. */
+  readonly text: string;
+  readonly label: string;
+  /** Position on a numeric axis, rank on one of names. For a word on a numeric axis: a place after all numbers. */
+  readonly at: number;
+  /** True for a word on a numeric axis. */
+  readonly isWord: boolean;
+}
+
+/** Keys of a sweep with more than one value, in its order. A key with one is useless in a table or a label. */
+export function sweepAxes(results: Pick<SweepResults, 'vary' | 'defaults'>): Axis[] {
+  return results.vary
+    .filter(({ values }) => values.length > 1)
+    .map(({ key, values }) => axis(key, values, results.defaults[key]));
+}
+
+/** Keys with a single value, with that value. */
+export function fixedValues({ vary }: Pick<SweepResults, 'vary'>): Record<string, string> {
+  return Object.fromEntries(
+    vary.flatMap(({ key, values }) => (values.length === 1 ? [[key, values[0] as string]] : [])),
+  );
+}
+
+function axis(key: string, texts: readonly string[], defaultText: string | undefined): Axis {
+  const numbers = texts.flatMap((text) => parseQuantity(text) ?? []);
+  const unit = numbers[0]?.unit ?? '';
+  // A line needs two points.
+  const numeric = numbers.length > 1 && numbers.every((number) => number.unit === unit);
+  const last = Math.max(...numbers.map(({ value }) => value));
+  const place = (text: string, rank: number): AxisValue => {
+    const number = numeric ? parseQuantity(text) : null;
+    const isWord = numeric && number === null;
+    return { text, label: valueLabel(text), at: number?.value ?? (isWord ? last + 1 + rank : rank), isWord };
+  };
+  const values = texts.map(place).sort((a, b) => a.at - b.at);
+  const label = keyLabel(key);
+  return {
+    key,
+    label,
+    title: numeric && unit !== '' ? `${label} (${unit})` : label,
+    unit: numeric ? unit : '',
+    kind: numeric ? 'number' : 'category',
+    isChoice: /^(policy|cluster|scaler)(\.|$)/.test(key),
+    values,
+    default: defaultText === undefined ? null : findValue(values, place(defaultText, -1), numeric),
+  };
+}
+
+/** The value of an axis in a table; numbers sort by size. */
+export function placeCell({ key, kind, values }: Axis, at: Readonly<Record<string, string>>): CellText {
+  const place = values.find(({ text }) => text === at[key]);
+  return { text: valueLabel(at[key] ?? '–'), ...(kind === 'number' ? { sort: place?.at ?? 0 } : {}) };
+}
+
+/** The default by the name that the sweep uses for it: `10ms` and `0.01s` are the same value. */
+function findValue(values: readonly AxisValue[], wanted: AxisValue, numeric: boolean): AxisValue | null {
+  const same = values.find(
+    (value) => value.text === wanted.text || (numeric && !wanted.isWord && value.at === wanted.at),
+  );
+  return same ?? (wanted.isWord ? null : wanted);
+}
+
+/** Differences below this share of the whole count as none. */
+const TIE = 0.001;
+
+/**
+ * True if `a` scores better than `b`: by 0.1 % of `whole` or more on average, and the 95 % confidence interval of the
+ * difference, taken seed by seed, excludes 0. Seeds have the same arrivals, so scores of one seed can be compared; so
+ * can the time slices of runs that no seed changes. With a single common seed the difference alone decides; with
+ * nothing in common, the intervals of the two must not overlap.
+ */
+export function isBetter(a: Sample, b: Sample, whole: number): boolean {
+  const difference = differenceOf(a, b);
+  if (difference === null) return estimateOf(a).low > estimateOf(b).high;
+  return difference.mean >= TIE * whole && difference.low > 0;
+}
+
+/** Ranking of candidates. */
+export interface Standing<T> {
+  /** The one to choose: no other has a higher mean. */
+  readonly best: T;
+  /** It and those with equal means. In the given order. */
+  readonly equal: readonly T[];
+  /** The others indistinguishable from it. In the given order. */
+  readonly tied: readonly T[];
+}
+
+/**
+ * The one rule for the best, in tables, sentences, rings and recommendations: the highest mean, and every candidate
+ * that is not significantly worse ties with it. Further measures, if `scoresOf` returns any, decide only between equal
+ * means. `whole`: base of the 0.1 %; default: the highest mean. `candidates` must not be empty.
+ */
+export function standingOf<T>(
+  candidates: readonly T[],
+  scoresOf: (candidate: T) => readonly Sample[],
+  whole?: number,
+): Standing<T> {
+  const entries = candidates.map((candidate) => {
+    const scores = scoresOf(candidate);
+    return { candidate, scores, means: scores.map((one) => estimateOf(one).mean) };
+  });
+  const leaders = entries[0]!.means.reduce((left, _, i) => {
+    const highest = highestOf(left, i);
+    return left.filter(({ means }) => means[i] === highest);
+  }, entries);
+  const chosen = leaders[0]!;
+  const tied = entries.filter((entry) => {
+    const differing = chosen.means.findIndex((mean, i) => mean !== entry.means[i]);
+    const i = Math.max(0, differing);
+    return entry !== chosen && !isBetter(chosen.scores[i]!, entry.scores[i]!, whole ?? highestOf(entries, i));
+  });
+  return {
+    best: chosen.candidate,
+    equal: leaders.map(({ candidate }) => candidate),
+    tied: tied.map(({ candidate }) => candidate),
+  };
+}
+
+function highestOf(entries: readonly { readonly means: readonly number[] }[], i: number): number {
+  return Math.max(...entries.map(({ means }) => means[i]!));
+}
 
 /** All finished repetitions of one combination of values. */
 export interface Point {

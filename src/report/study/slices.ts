@@ -1,9 +1,8 @@
 import type { SweepResults } from '../../record/results.js';
 import { groupBy } from '../lists.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
-import { type Axis, fixedValues, sweepAxes } from './axes.js';
-import { choiceLabel } from './finding.js';
-import { aggregate, type Point, sortPoints } from './points.js';
+import { type Axis, aggregate, fixedValues, type Point, sortPoints, sweepAxes } from './points.js';
+import { choiceLabel } from './verdict.js';
 
 /** A plane of a sweep: one key along x, at most one more as series, all others fixed. */
 export interface Slice {

@@ -1,11 +1,11 @@
 import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
 import type { Comparison } from '../compare/compare.js';
+import { documentText } from '../document.js';
 import { compareDocument } from '../pages/compare-document.js';
 import { policiesDocument } from '../pages/policies-document.js';
 import { runDocument } from '../pages/run-document.js';
 import { sweepDocument } from '../pages/sweep-document.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { documentText } from './document-text.js';
 
 /** A result for the terminal as plain text, wrapped at 80 columns; tables of sweeps are cut at `columns`. */
 export function summaryText(result: RunResult | CellResult | SweepResults, columns?: number): string {

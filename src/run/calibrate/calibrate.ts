@@ -8,8 +8,14 @@ import { loadRun } from '../../report/load.js';
 import { formatCount, formatMs, formatRate, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { simulate } from '../simulated.js';
-import { type Figures, figuresOf, recordOfJournal, recordOfRun } from './live-record.js';
-import { type Measured, measureRun } from './measure.js';
+import {
+  type Figures,
+  figuresOf,
+  type Measured,
+  measureRun,
+  recordOfJournal,
+  recordOfRun,
+} from './live-record.js';
 
 /** A figure of the live run, of the simulation, and of the simulation with the overrides; null: nothing to measure. */
 type Thrice = readonly [live: number | null, before: number | null, after: number | null];

@@ -1,14 +1,12 @@
 import type { NamedChart } from '../../report/charts/chart-sets.js';
 import { linesPanel } from '../../report/charts/lines.js';
 import { ALERT, chart, INK, joined, STRONG, WEAK } from '../../report/charts/theme.js';
-import { documentPage } from '../../report/html/document-page.js';
-import { drawCharts } from '../../report/html/page.js';
+import { documentPage, drawCharts } from '../../report/html/page.js';
 import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { certaintyText } from '../../report/statistics.js';
 import { planDocument } from './document.js';
-import { atLeast } from './judge.js';
-import type { Plan } from './plan-result.js';
-import { estimateText } from './words.js';
+import { atLeast, estimateText } from './judge.js';
+import type { Plan } from './space.js';
 
 const SIZE = { width: 560, height: 300 };
 /** Values of the key that span more than this factor get a logarithmic axis, since steps are often relative. */

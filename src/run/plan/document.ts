@@ -1,21 +1,24 @@
 import type { Threshold } from '../../record/threshold.js';
-import { priceText } from '../../report/cost-text.js';
-import { type CellText, type Column, type Document, percentCell, type Table } from '../../report/document.js';
-import { kindOfGpus } from '../../report/fleet-label.js';
+import {
+  type CellText,
+  type Column,
+  type Document,
+  documentText,
+  percentCell,
+  type Table,
+} from '../../report/document.js';
 import { present } from '../../report/lists.js';
 import { experimentToRun } from '../../report/pages/blocks.js';
-import { keyLabel, parseQuantity, valueLabel } from '../../report/quantity.js';
+import { keyLabel, kindOfGpus, parseQuantity, priceText, valueLabel } from '../../report/quantity.js';
 import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
 import { certaintyText } from '../../report/statistics.js';
-import { documentText } from '../../report/terminal/document-text.js';
 import { type ThresholdCase, thresholdLines } from '../../report/thresholds/cases.js';
 import { formatPercentCell } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
-import { ASIDE, type TargetFigure } from './judge.js';
+import { ASIDE, estimateText, marginText, pricedName, type TargetFigure } from './judge.js';
 import { written } from './over.js';
-import { type Headroom, type Plan, type PlanInputs, shownOf, type Tried } from './plan-result.js';
+import { type Headroom, type Plan, type PlanInputs, shownOf, type Tried } from './space.js';
 import type { ScenarioResults } from './what-ifs.js';
-import { estimateText, marginText, pricedName } from './words.js';
 
 /** A plan for the terminal. Each target has a line of its own, however long, for scripts. */
 export function planText(plan: Plan): string {

@@ -3,15 +3,21 @@ import { buildExperiment } from '../../config/build.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import type { Threshold } from '../../record/threshold.js';
-import { kindOfGpus } from '../../report/fleet-label.js';
+import { kindOfGpus } from '../../report/quantity.js';
 import { listed } from '../../text/words.js';
-import { isSure, type Verdict } from './judge.js';
+import { isSure, pricedName, type Verdict } from './judge.js';
 import { unsureNote } from './key-space.js';
 import { latticeOf, type Over, written } from './over.js';
-import type { Candidate, Confidence, Tried } from './plan-result.js';
 import { placeAmong } from './prober.js';
-import { type Asked, type SearchSpace, usage, wantedText } from './space.js';
-import { pricedName } from './words.js';
+import {
+  type Asked,
+  type Candidate,
+  type Confidence,
+  type SearchSpace,
+  type Tried,
+  usage,
+  wantedText,
+} from './space.js';
 
 /** Limit on the number of fleets of a search. */
 const MOST_FLEETS = 10_000;

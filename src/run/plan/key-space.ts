@@ -3,13 +3,19 @@ import { ON_DISK } from '../../config/files-on-disk.js';
 import { numberKind } from '../../config/keys.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins } from '../../config/plugins.js';
-import { kindOfGpus } from '../../report/fleet-label.js';
-import { keyLabel, valueLabel, valuesLabel } from '../../report/quantity.js';
+import { keyLabel, kindOfGpus, valueLabel, valuesLabel } from '../../report/quantity.js';
 import { capital, listed } from '../../text/words.js';
 import { type Lattice, latticeOf, type Over } from './over.js';
-import { type Candidate, closestOf, type Tried } from './plan-result.js';
 import { type Preference, type SearchResult, search } from './search.js';
-import { type Asked, type SearchSpace, usage, wantedText } from './space.js';
+import {
+  type Asked,
+  type Candidate,
+  closestOf,
+  type SearchSpace,
+  type Tried,
+  usage,
+  wantedText,
+} from './space.js';
 
 /** Superlative of an answer: `fewest GPUs`, `highest workload.rate`. */
 interface Goal {

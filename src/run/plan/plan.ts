@@ -5,19 +5,18 @@ import { experimentNotes } from '../../config/policy-notes.js';
 import { sharesLine } from '../../config/tenant-shares.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { refuseUnknownParts } from '../../record/threshold.js';
-import { causesText } from '../../report/hurt-text.js';
+import { causesText } from '../../report/generator.js';
 import { plural } from '../../text/words.js';
 import { seedChanges } from '../random-streams.js';
-import { parseSeeds } from '../sweep/vary.js';
+import { parseSeeds } from '../sweep/plan-sweep.js';
 import { fleetSpace } from './fleet-space.js';
 import { parseTarget } from './judge.js';
 import { keySpace } from './key-space.js';
 import { parseOver } from './over.js';
-import { closestOf, type Plan, runCount, shownOf } from './plan-result.js';
 import { endsOf, openPlanStore, Prober } from './prober.js';
 import { reachOf } from './reach.js';
 import type { Preference } from './search.js';
-import { type RunsRequest, usage } from './space.js';
+import { closestOf, type Plan, type RunsRequest, runCount, shownOf, usage } from './space.js';
 import { checkScenarios, runWhatIfs } from './what-ifs.js';
 
 interface PlanRequest extends RunsRequest {

@@ -12,15 +12,13 @@ import { groupBy } from '../../report/lists.js';
 import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
-import { CellStore } from '../sweep/cell-store.js';
-import { cellOverrides } from '../sweep/grid.js';
-import { type CheckedCell, checkCell } from '../sweep/plan.js';
+import { type CheckedCell, cellOverrides, checkCell } from '../sweep/plan-sweep.js';
 import type { CellJob, CellRunner } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
-import { type Found, runUnit } from '../sweep/units.js';
+import { CellStore, type Found, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
 import { type Over, written } from './over.js';
-import { type Candidate, type Details, leastMargin, type Tried } from './plan-result.js';
+import { type Candidate, type Details, leastMargin, type Tried } from './space.js';
 
 export interface ProberOptions {
   readonly source: SourceDocument;

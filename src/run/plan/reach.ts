@@ -1,6 +1,6 @@
 import type { Experiment } from '../../config/experiment.js';
 import { ratioOf } from '../../record/counted.js';
-import { parsePercentile } from '../../record/percentiles.js';
+import { parsePercentile } from '../../record/latency.js';
 import type { BoundFigures } from '../../record/results.js';
 import { holds, type Threshold } from '../../record/threshold.js';
 import { meanOf, meanOfKnown } from '../../report/statistics.js';

@@ -7,8 +7,7 @@ import { EscapementError } from '../../base/errors.js';
 import { fileDigest } from '../../base/files/file-digest.js';
 import { inputPath } from '../../base/files/input-path.js';
 import { GIB, MIB } from '../../base/units.js';
-import { type Blob, MOST_FILE_BYTES } from './messages.js';
-import { KEPT_S, KEYS } from './names.js';
+import { type Blob, KEPT_S, KEYS, MOST_FILE_BYTES } from './messages.js';
 
 /** Files of a sweep in the server, by SHA-256; they expire unless renewed. Throws `E_QUEUE` if not shareable. */
 export class PublishedFiles {

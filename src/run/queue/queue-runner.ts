@@ -5,11 +5,19 @@ import { EscapementError } from '../../base/errors.js';
 import type { ReadFile } from '../../config/files-on-disk.js';
 import type { CellJob, CellRunner } from '../sweep/pool.js';
 import type { CellOutcome, CellTask } from '../sweep/run-cell.js';
-import type { QueueAddress } from './address.js';
-import { connect, within } from './connection.js';
+import { connect, type QueueAddress, within } from './connection.js';
 import { blobOf, PublishedFiles } from './files.js';
-import { answerOf, LONGEST_MESSAGE, type Order } from './messages.js';
-import { BULLMQ, KEPT_S, KEYS, kindText, MARK_MS, queueName } from './names.js';
+import {
+  answerOf,
+  BULLMQ,
+  KEPT_S,
+  KEYS,
+  kindText,
+  LONGEST_MESSAGE,
+  MARK_MS,
+  type Order,
+  queueName,
+} from './messages.js';
 
 interface QueueOptions {
   readonly version: string;

@@ -9,11 +9,19 @@ import { MIB } from '../../base/units.js';
 import type { LocatedPaths } from '../../config/files-on-disk.js';
 import type { CellRunner } from '../sweep/pool.js';
 import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
-import type { QueueAddress } from './address.js';
-import { connect, within } from './connection.js';
+import { connect, type QueueAddress, within } from './connection.js';
 import { blobOf, FetchedFiles } from './files.js';
-import { type Answer, LONGEST_MESSAGE, LONGEST_RESULT, type Order, orderSchema } from './messages.js';
-import { BULLMQ, KEPT_S, KEYS, queueName } from './names.js';
+import {
+  type Answer,
+  BULLMQ,
+  KEPT_S,
+  KEYS,
+  LONGEST_MESSAGE,
+  LONGEST_RESULT,
+  type Order,
+  orderSchema,
+  queueName,
+} from './messages.js';
 
 interface SweepWorkerOptions {
   readonly version: string;

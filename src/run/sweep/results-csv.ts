@@ -1,6 +1,6 @@
 import type { Dimension } from '../../record/dimensions.js';
 import { figureOf } from '../../record/figures.js';
-import { LATENCY_NAMES } from '../../record/percentiles.js';
+import { LATENCY_NAMES } from '../../record/latency.js';
 import type { CellResult, SweepCell, SweepResults } from '../../record/results.js';
 import { FURTHER_COUNTS } from '../../record/schema-summary.js';
 import { csvText } from '../../text/csv.js';

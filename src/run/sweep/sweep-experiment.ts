@@ -2,14 +2,12 @@ import { join } from 'node:path';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { BoundFigures, CellResult, PolicyNote, SweepCell, SweepResults } from '../../record/results.js';
 import { RESULTS_VERSION } from '../../record/results-version.js';
-import { dropReport } from '../../report/files.js';
-import { CellStore } from './cell-store.js';
-import type { PlannedCell } from './plan.js';
-import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
+import { dropReport } from '../../report/load.js';
+import { type PlannedCell, planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
 import type { CellRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import type { CellTask } from './run-cell.js';
-import { type Found, type OnUnit, partOf, runUnits, type Shard, unitsOf } from './units.js';
+import { CellStore, type Found, type OnUnit, partOf, runUnits, type Shard, unitsOf } from './units.js';
 
 interface RunRequest extends SweepQuestion {
   readonly outDir: string;

@@ -11,9 +11,8 @@ import type { JournalHeader } from '../../../src/live/journal/journal-header.js'
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import { OutcomeList } from '../../../src/live/journal/outcome-list.js';
 import { replayJournal } from '../../../src/live/journal/replay.js';
-import { explain } from '../../../src/record/flight/explain.js';
+import { explain, flightText } from '../../../src/record/flight/explain.js';
 import type { Flight } from '../../../src/record/flight/flight.js';
-import { flightText } from '../../../src/record/flight/flight-text.js';
 import { createPolicy, MS } from '../../sim/fixtures.js';
 import { header, type Journaled, journaled, journalPath, record, replayPolicy } from './fixtures.js';
 

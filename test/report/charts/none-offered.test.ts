@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
-import { documentPage } from '../../../src/report/html/document-page.js';
+import { documentPage } from '../../../src/report/html/page.js';
 import { renderSvg } from '../../../src/report/html/render.js';
 import { summaryText } from '../../../src/report/index.js';
 import { runDocument } from '../../../src/report/pages/run-document.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../../src/record/results.js';
-import { compareRuns } from '../../../src/report/compare/compare.js';
-import { runNames } from '../../../src/report/compare/named-run.js';
+import { compareRuns, runNames } from '../../../src/report/compare/compare.js';
 import { groupFixture, runFixture, withParts } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });

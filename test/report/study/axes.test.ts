@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fixedValues, sweepAxes } from '../../../src/report/study/axes.js';
+import { fixedValues, sweepAxes } from '../../../src/report/study/points.js';
 
 const axisOf = (key: string, values: string[], byDefault?: string) =>
   sweepAxes({ vary: [{ key, values }], defaults: byDefault === undefined ? {} : { [key]: byDefault } })[0]!;

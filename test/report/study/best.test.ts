@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Sample } from '../../../src/report/statistics.js';
-import { isBetter, standingOf } from '../../../src/report/study/best.js';
+import { isBetter, standingOf } from '../../../src/report/study/points.js';
 
 /** Candidates by name, each with its score under seeds 1, 2, …. */
 function standing(scores: Readonly<Record<string, readonly number[]>>) {

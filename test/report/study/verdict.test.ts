@@ -5,9 +5,8 @@ import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { summaryText } from '../../../src/report/index.js';
 import { keyLabel, valueLabel, valuesLabel } from '../../../src/report/quantity.js';
 import { commonChoice, recommend } from '../../../src/report/study/analyze.js';
-import { bestOf } from '../../../src/report/study/finding.js';
 import { aggregate, scoreOf } from '../../../src/report/study/points.js';
-import { verdict } from '../../../src/report/study/verdict.js';
+import { bestOf, verdict } from '../../../src/report/study/verdict.js';
 import {
   cellFixture,
   fleetsFixture,

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isSure, judge, parseTarget } from '../../../src/run/plan/judge.js';
-import { estimateText, figureText, marginText } from '../../../src/run/plan/words.js';
+import {
+  estimateText,
+  figureText,
+  isSure,
+  judge,
+  marginText,
+  parseTarget,
+} from '../../../src/run/plan/judge.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 describe('a target', () => {

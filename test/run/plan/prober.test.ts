@@ -7,9 +7,9 @@ import { parseTarget } from '../../../src/run/plan/judge.js';
 import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 import { Prober } from '../../../src/run/plan/prober.js';
 import { search } from '../../../src/run/plan/search.js';
-import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
+import { CellStore } from '../../../src/run/sweep/units.js';
 import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
 import { cellResult } from '../sweep/fixtures.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GivenFile } from '../../../src/cli/options.js';
-import { queueAddress } from '../../../src/run/queue/address.js';
+import { queueAddress } from '../../../src/run/queue/connection.js';
 import { tempDir, writeIn } from '../../cli/run-cli.js';
 
 describe('the address of a queue', () => {

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { packageVersion } from '../../../src/cli/version.js';
 import { PublishedFiles } from '../../../src/run/queue/files.js';
-import { BULLMQ, KEYS, queueName } from '../../../src/run/queue/names.js';
+import { BULLMQ, KEYS, queueName } from '../../../src/run/queue/messages.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
 import { until } from '../../cli/server-process.js';
 import { NAME } from '../../hostile-name.js';

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { queueAddress } from '../../../src/run/queue/address.js';
+import { queueAddress } from '../../../src/run/queue/connection.js';
 import { startSweepWorker } from '../../../src/run/queue/sweep-worker.js';
 import { threadPool } from '../../../src/run/sweep/pool.js';
 import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../../cli/run-cli.js';

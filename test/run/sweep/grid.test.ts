@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildGrid, cellOverrides } from '../../../src/run/sweep/grid.js';
+import { buildGrid, cellOverrides } from '../../../src/run/sweep/plan-sweep.js';
 
 test('the first key varies slowest and seeds fastest', () => {
   const grid = buildGrid(

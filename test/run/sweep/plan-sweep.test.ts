@@ -2,9 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { VariedKey } from '../../../src/record/results.js';
-import { buildGrid, type GridCell } from '../../../src/run/sweep/grid.js';
-import type { PlannedCell } from '../../../src/run/sweep/plan.js';
-import { mergeCells, planSweep } from '../../../src/run/sweep/plan-sweep.js';
+import {
+  buildGrid,
+  type GridCell,
+  mergeCells,
+  type PlannedCell,
+  planSweep,
+} from '../../../src/run/sweep/plan-sweep.js';
 import { BASE, folder } from '../../config/experiment-files.js';
 import { expected, rowsOf } from '../../rows.js';
 import { cellTask } from './fixtures.js';

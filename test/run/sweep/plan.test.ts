@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { buildExperiment, parseExperimentSource } from '../../../src/config/build.js';
 import { ON_DISK } from '../../../src/config/files-on-disk.js';
 import { caseKeys } from '../../../src/config/sweep-section.js';
-import { buildGrid } from '../../../src/run/sweep/grid.js';
-import { planCells } from '../../../src/run/sweep/plan.js';
+import { buildGrid, planCells } from '../../../src/run/sweep/plan-sweep.js';
 import { BASE, folder } from '../../config/experiment-files.js';
 
 const DIR = folder();

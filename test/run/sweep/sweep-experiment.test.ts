@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { PolicyNote } from '../../../src/record/results.js';
-import { CellStore } from '../../../src/run/sweep/cell-store.js';
-import { buildGrid } from '../../../src/run/sweep/grid.js';
-import type { PlannedCell } from '../../../src/run/sweep/plan.js';
+import { buildGrid, type PlannedCell } from '../../../src/run/sweep/plan-sweep.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
 import { notesOfAll, runSweep } from '../../../src/run/sweep/sweep-experiment.js';
+import { CellStore } from '../../../src/run/sweep/units.js';
 import { cellResult, cellTask } from './fixtures.js';
 
 const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms'] }];

@@ -1,12 +1,10 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { CellStore } from '../../../src/run/sweep/cell-store.js';
-import { buildGrid } from '../../../src/run/sweep/grid.js';
-import type { PlannedCell } from '../../../src/run/sweep/plan.js';
+import { buildGrid, type PlannedCell } from '../../../src/run/sweep/plan-sweep.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome } from '../../../src/run/sweep/run-cell.js';
-import { partOf, runUnits, type Unit, unitsOf } from '../../../src/run/sweep/units.js';
+import { CellStore, partOf, runUnits, type Unit, unitsOf } from '../../../src/run/sweep/units.js';
 import { tempDir } from '../../cli/run-cli.js';
 import { cellResult, cellTask } from './fixtures.js';
 

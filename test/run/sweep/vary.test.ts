@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseAxes, parseSeeds, parseVary, parseVaryFlags } from '../../../src/run/sweep/vary.js';
+import { chooseAxes, parseSeeds, parseVary, parseVaryFlags } from '../../../src/run/sweep/plan-sweep.js';
 
 test('lists, ranges and both together; each value once', () => {
   expect(parseVary('slo=10ms,25ms')).toEqual({ key: 'slo', values: ['10ms', '25ms'] });

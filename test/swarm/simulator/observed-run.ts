@@ -5,11 +5,9 @@ import type { ArrivalSource } from '../../../src/core/arrivals.js';
 import { GPU_OFF, type GpuState } from '../../../src/core/fleet-observer.js';
 import type { RunObserver } from '../../../src/core/observer.js';
 import type { ScheduledRun } from '../../../src/record/results.js';
-import type { Engine } from '../../../src/run/engine.js';
-import { run } from '../../../src/run/run.js';
+import { type Engine, run } from '../../../src/run/run.js';
 import { SIMULATED } from '../../../src/run/simulated.js';
-import type { Arrival } from '../../sim/fixtures.js';
-import { type ActionRecord, type AnswerRecord, keepRecords } from '../../sim/fixtures.js';
+import { type ActionRecord, type AnswerRecord, type Arrival, keepRecords } from '../../sim/fixtures.js';
 
 /** An experiment with more actions than this goes round in circles. */
 const MOST_ACTIONS = 300_000;

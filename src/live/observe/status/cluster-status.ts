@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import type { Immutable } from '../../../base/immutable.js';
-import { count, share } from '../../../record/schema-figure.js';
 import {
+  count,
   partSchema,
   perSecond,
   requestCountsSchema,
   requestFiguresSchema,
   runPartsSchema,
+  share,
 } from '../../../record/schema-summary.js';
 
 /** Version of the status. */

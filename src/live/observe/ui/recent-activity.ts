@@ -4,7 +4,7 @@ import type { RunObserver } from '../../../core/observer.js';
 import type { Outcome, RequestTable } from '../../../core/request.js';
 import { CauseFinder } from '../../../record/causes.js';
 import { RecentActions } from '../../../record/recent-actions.js';
-import { joinedRows, RowRing } from '../../../record/row-ring.js';
+import { joinedRows, RowRing } from '../../../record/row-list.js';
 import { answeredRow, plannedRow, REQUEST_COLUMNS } from '../../../record/run-rows.js';
 
 /** Number of rows kept for pages: 256 and 352 KiB. */
