@@ -1,6 +1,6 @@
 import type { FinishedCell, SweepResults } from '../../record/results.js';
 import { formatFactor, formatPercent, formatRate, round3 } from '../../text/numbers.js';
-import { capital, listed, plural } from '../../text/words.js';
+import { listed, plural } from '../../text/words.js';
 import { keyLabel, parseQuantity, priceText, takeFleet, valueLabel, valuesLabel } from '../quantity.js';
 import { setFlags } from '../reproduce.js';
 import { certaintyText } from '../statistics.js';
@@ -108,7 +108,7 @@ export function verdict(results: SweepResults): Verdict {
     return without('No request was answered in time');
   const recommendations = recommend(results);
   const top = headline(recommendations);
-  if (top === null) return without(rangeOf(results));
+  if (top === null) return without(`${plural(points.length, 'combination')}, and nothing to choose`);
   const common = commonChoice(results, recommendations);
   const choice = common?.choice ?? top.choice;
   const point = common?.points.find((one) => one !== null) ?? top.best;
@@ -177,17 +177,6 @@ function cheapest(results: SweepResults, recommendations: readonly Recommendatio
 /** Requirement on a fleet. */
 function fleetTarget({ required }: SweepResults): string {
   return (required ?? [`${Math.round(100 * FLEET_TARGET)} % in time`]).join(' and ');
-}
-
-/** Range of the score in a sweep without anything to choose. */
-function rangeOf(results: SweepResults): string {
-  const points = aggregate(results);
-  const scores = points.map(scoreOf).sort((a, b) => a - b);
-  const [first] = points;
-  const isShare = first!.groups.length > 0;
-  const text = (score: number) => (isShare ? formatPercent(score) : formatRate(round3(score)));
-  const [low, high] = [text(scores[0]!), text(scores.at(-1)!)];
-  return `${capital(measureOf(first!))}: ${low === high ? low : `${low} to ${high}`}${isShare ? '' : ' req/s'}`;
 }
 
 function failedLine(results: SweepResults): string {

@@ -229,11 +229,12 @@ function detailsOf(results: readonly CellResult[]): Details {
     .map(([name, own]) => {
       const offered = own.reduce((sum, { requests }) => sum + requests.offered, 0);
       const ok = own.reduce((sum, { requests }) => sum + requests.ok, 0);
-      return { name, offered, attainment: ok / offered, failed: offered - ok, causes: causesOf(own) };
+      return { name, offered, attainment: ok / offered };
     })
     .filter(({ offered }) => offered >= FEWEST_REQUESTS * results.length)
     .sort((a, b) => a.attainment - b.attainment)
-    .slice(0, MOST_MODELS);
+    .slice(0, MOST_MODELS)
+    .map(({ name, attainment: share }) => ({ name, attainment: share }));
   return {
     durationSeconds: results[0]!.summary.durationSeconds,
     offered: meanOf(results.map(({ summary }) => summary.requests.offered)),

@@ -133,13 +133,7 @@ export interface Details {
   /** Failed requests by cause, of all seeds. */
   readonly failures: FailureCounts;
   /** Models and pipelines with the smallest shares of requests answered in time, the worst first, over all seeds. */
-  readonly worst: readonly {
-    readonly name: string;
-    readonly attainment: number;
-    /** Number of its requests that were not answered in time, and why. */
-    readonly failed: number;
-    readonly causes: FailureCounts;
-  }[];
+  readonly worst: readonly { readonly name: string; readonly attainment: number }[];
 }
 
 export interface WhatIfs {

@@ -181,15 +181,14 @@ describe('a verdict where nothing can be recommended', () => {
     vary: [{ key: 'workload.rate', values: ['100/s', '200/s'] }],
     run: ({ 'workload.rate': rate }) => cellFixture({ sloMs: 10, goodputRps: Number.parseInt(rate!, 10) }),
   });
-  it.each<[SweepResults, string | RegExp]>([
+  it.each<[SweepResults, string]>([
     [attaining(0), 'No request was answered in time'],
     [attaining(null), 'No request was offered'],
     [{ ...rates, cells: [] }, 'No run finished'],
-    [rates, /^Goodput: 9\d\.?\d* to 20\d req\/s$|^Goodput: 1\d\d to 2\d\d req\/s$|^Goodput: \d/],
+    [rates, '2 combinations, and nothing to choose'],
   ])('%#', (results, title) => {
     const found = verdict(results);
-    expect(found.title).toMatch(title);
-    expect(found.flags).toBeNull();
+    expect([found.title, found.flags]).toEqual([title, null]);
   });
 });
 
