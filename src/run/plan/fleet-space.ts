@@ -5,7 +5,7 @@ import { ON_DISK } from '../../config/files-on-disk.js';
 import type { Threshold } from '../../record/threshold.js';
 import { kindOfGpus } from '../../report/quantity.js';
 import { listed } from '../../text/words.js';
-import { isSure, pricedName, type Verdict } from './judge.js';
+import { isSure, type Verdict } from './judge.js';
 import { unsureNote } from './key-space.js';
 import { latticeOf, type Over, written } from './over.js';
 import { placeAmong } from './prober.js';
@@ -13,6 +13,7 @@ import {
   type Asked,
   type Candidate,
   type Confidence,
+  pricedName,
   type SearchSpace,
   type Tried,
   usage,

@@ -1,7 +1,6 @@
 import { type FigureUnit, partOfFigure } from '../../record/figures.js';
 import type { CellResult } from '../../record/results.js';
 import { checkThreshold, coverageOf, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
-import { priceText } from '../../report/quantity.js';
 import {
   clipped,
   type Estimate,
@@ -13,7 +12,6 @@ import {
 } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
-import type { Tried } from './space.js';
 
 /** A target's figure at one value of the planned key, over all seeds. */
 export interface TargetFigure {
@@ -161,10 +159,6 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
     Number(size) === 0 ? `at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
   const { over, low, high } = estimate;
   return over === null || low === high ? distance : `its 95 % interval ends ${distance}`;
-}
-
-export function pricedName({ name, costPerHour }: Tried): string {
-  return costPerHour === undefined ? name : `${name}, ${priceText(costPerHour)} per hour`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

@@ -3,6 +3,7 @@ import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import type { FailureCounts } from '../../record/causes.js';
 import type { Threshold } from '../../record/threshold.js';
+import { priceText } from '../../report/quantity.js';
 import { listed } from '../../text/words.js';
 import type { CellRunner } from '../sweep/pool.js';
 import type { TargetFigure, Verdict } from './judge.js';
@@ -248,4 +249,8 @@ export function wantedText({ targets, survives }: Pick<Asked, 'targets' | 'survi
 
 export function usage(problem: string): EscapementError {
   return new EscapementError('E_USAGE', problem);
+}
+
+export function pricedName({ name, costPerHour }: Tried): string {
+  return costPerHour === undefined ? name : `${name}, ${priceText(costPerHour)} per hour`;
 }
