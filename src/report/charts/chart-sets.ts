@@ -21,8 +21,6 @@ export interface NamedChart {
 
 /** Largest number of panels, one per combination of further keys; tables show all. */
 const MAX_SLICES = 6;
-/** Largest number of omitted panels listed by name. */
-const MOST_NAMED = 6;
 /** More lines per run would be unreadable. */
 const MAX_GROUP_LINES = 4;
 
@@ -38,12 +36,9 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
 
 /** Panels of a sweep without charts, in words; empty if all are drawn. */
 export function chartsLeftOut(results: SweepResults): string {
-  const slices = drawnFirst(results, recommend(results));
-  const out = slices.slice(MAX_SLICES).map(({ fixed }) => valuesLabel(fixed));
-  if (out.length === 0) return '';
-  const names =
-    out.length <= MOST_NAMED ? out : [...out.slice(0, MOST_NAMED), `${out.length - MOST_NAMED} more`];
-  return `${MAX_SLICES} of ${slices.length} panels drawn; left out: ${names.join('; ')}. The table of all combinations has their figures.`;
+  const { length } = sliceSweep(results);
+  if (length <= MAX_SLICES) return '';
+  return `${MAX_SLICES} of ${length} panels drawn, those with a best choice first; the table of all combinations has the others.`;
 }
 
 /** Sorts panels with a best choice before the others. */
