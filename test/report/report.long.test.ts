@@ -25,7 +25,7 @@ describe('writeSweepReport', () => {
     await writeSweepReport(sweepFixture({ ...small, policies: ['clockwork', 'fifo'] }), dir);
     writeFileSync(join(dir, 'charts', 'notes.txt'), '');
     const written = await writeSweepReport({ ...sweepFixture({ ...small, failed }), name, overrides }, dir);
-    expect(written).toHaveLength(1 + 3 * 3);
+    expect(written).toHaveLength(1 + 3 * 4);
     page = readFileSync(join(dir, 'report.html'), 'utf8');
   });
 

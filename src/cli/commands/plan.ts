@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
-import type { Plan } from '../../run/plan/space.js';
+import type { Plan } from '../../run/plan/plan-result.js';
 import type { CellRuns } from '../cell-runs.js';
 import { cellFlags, ciFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { choice, group, list, text, textOr, type ValuesOf } from '../options.js';

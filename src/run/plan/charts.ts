@@ -6,7 +6,7 @@ import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { certaintyText } from '../../report/statistics.js';
 import { planDocument } from './document.js';
 import { atLeast, estimateText } from './judge.js';
-import type { Plan } from './space.js';
+import type { Plan } from './plan-result.js';
 
 const SIZE = { width: 560, height: 300 };
 /** Values of the key that span more than this factor get a logarithmic axis, since steps are often relative. */

@@ -17,7 +17,7 @@ import { formatPercentCell } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
 import { ASIDE, estimateText, marginText, type TargetFigure } from './judge.js';
 import { written } from './over.js';
-import { type Headroom, type Plan, type PlanInputs, pricedName, shownOf, type Tried } from './space.js';
+import { type Headroom, type Plan, type PlanInputs, pricedName, shownOf, type Tried } from './plan-result.js';
 import type { ScenarioResults } from './what-ifs.js';
 
 /** A plan for the terminal. Each target has a line of its own, however long, for scripts. */

@@ -6,16 +6,9 @@ import { loadPlugins } from '../../config/plugins.js';
 import { keyLabel, kindOfGpus, valueLabel, valuesLabel } from '../../report/quantity.js';
 import { capital, listed } from '../../text/words.js';
 import { type Lattice, latticeOf, type Over } from './over.js';
+import { type Candidate, closestOf, type Tried } from './plan-result.js';
 import { type Preference, type SearchResult, search } from './search.js';
-import {
-  type Asked,
-  type Candidate,
-  closestOf,
-  type SearchSpace,
-  type Tried,
-  usage,
-  wantedText,
-} from './space.js';
+import { type Asked, type SearchSpace, usage, wantedText } from './space.js';
 
 /** Superlative of an answer: `fewest GPUs`, `highest workload.rate`. */
 interface Goal {

@@ -13,10 +13,11 @@ import { fleetSpace } from './fleet-space.js';
 import { parseTarget } from './judge.js';
 import { keySpace } from './key-space.js';
 import { parseOver } from './over.js';
+import { closestOf, type Plan, runCount, shownOf } from './plan-result.js';
 import { endsOf, openPlanStore, Prober } from './prober.js';
 import { reachOf } from './reach.js';
 import type { Preference } from './search.js';
-import { closestOf, type Plan, type RunsRequest, runCount, shownOf, usage } from './space.js';
+import { type RunsRequest, usage } from './space.js';
 import { checkScenarios, runWhatIfs } from './what-ifs.js';
 
 interface PlanRequest extends RunsRequest {

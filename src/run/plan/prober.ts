@@ -18,7 +18,7 @@ import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { CellStore, type Found, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
 import { type Over, written } from './over.js';
-import { type Candidate, type Details, leastMargin, type Tried } from './space.js';
+import { type Candidate, type Details, leastMargin, type Tried } from './plan-result.js';
 
 export interface ProberOptions {
   readonly source: SourceDocument;

@@ -15,6 +15,7 @@ import { significant } from '../../text/numbers.js';
 import { seedChanges } from '../random-streams.js';
 import { parseSeeds } from '../sweep/plan-sweep.js';
 import { parseTarget } from './judge.js';
+import type { Headroom, PlanInputs, Tried, WhatIfs } from './plan-result.js';
 import {
   lossesOf,
   type Means,
@@ -24,7 +25,7 @@ import {
   REFUSED,
   type WhatIf,
 } from './prober.js';
-import type { Headroom, PlanInputs, RunsRequest, Tried, WhatIfs } from './space.js';
+import type { RunsRequest } from './space.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
 /** Names that scenarios of a file must not have. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Plan } from '../../../src/run/plan/space.js';
+import type { Plan } from '../../../src/run/plan/plan-result.js';
 import { runCli, SMALL_EXPERIMENT, tempDir, words, writeIn } from '../run-cli.js';
 
 const KINDS =

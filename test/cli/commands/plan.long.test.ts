@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Plan } from '../../../src/run/plan/space.js';
+import type { Plan } from '../../../src/run/plan/plan-result.js';
 import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 
 /** A thread takes longer to start than these simulations to run. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Tried } from '../../../src/run/plan/space.js';
+import type { Tried } from '../../../src/run/plan/plan-result.js';
 import type { ScenarioResults } from '../../../src/run/plan/what-ifs.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, words, writeIn } from '../run-cli.js';
 

@@ -6,7 +6,7 @@ import type { CellResult } from '../../../src/record/results.js';
 import { planText } from '../../../src/run/plan/document.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import { makePlan } from '../../../src/run/plan/plan.js';
-import type { Plan } from '../../../src/run/plan/space.js';
+import type { Plan } from '../../../src/run/plan/plan-result.js';
 import { simulate } from '../../../src/run/simulated.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import { boundCell, type CellOutcome, runCell } from '../../../src/run/sweep/run-cell.js';

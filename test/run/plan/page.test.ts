@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { planCharts, planPage } from '../../../src/run/plan/charts.js';
 import { answerLines } from '../../../src/run/plan/document.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
-import type { Plan, Tried } from '../../../src/run/plan/space.js';
+import type { Plan, Tried } from '../../../src/run/plan/plan-result.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
