@@ -13,8 +13,9 @@ export class RowList {
     const { columns } = this;
     const from = this.count * columns;
     if (this.values.length === from) this.grow();
+    const { values } = this;
     // A row is short: a loop beats a call of `set`.
-    for (let i = 0; i < columns; i++) this.values[from + i] = row[i];
+    for (let i = 0; i < columns; i++) values[from + i] = row[i];
     this.count++;
   }
 
