@@ -3,6 +3,7 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../../src/base/units.js';
+import type { GivenFile } from '../../../src/cli/options.js';
 import { loadExperiment } from '../../../src/config/load.js';
 import { ROOT, tempDir } from '../../cli/run-cli.js';
 import { missing, readCommandLine } from '../tools.js';
@@ -149,10 +150,10 @@ describe('containers', () => {
       'worker-token-file': asked,
     } = await argsOf('StatefulSet', 'escapement-controller');
     const [service] = String(controller).split(':');
-    expect({ controller, standby, token }).toEqual({
+    expect({ controller, standby, token }).toMatchObject({
       controller: [`${service}:${listen}`],
       standby: true,
-      token: asked,
+      token: { path: (asked as GivenFile).path },
     });
     const { spec } = named('Service', service);
     expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
