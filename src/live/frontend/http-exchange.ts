@@ -177,6 +177,8 @@ export class HttpExchange {
     else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);
     else if (kind === 'needsPost') headers.push('allow', ALLOW.POST);
     if (this.isGone || this.response.headersSent) return;
+    // What is left of a body without a length may never end.
+    if (this.announcedBytes < 0 && !this.request.complete) this.isLast = true;
     if (this.isInfer && this.call === null) this.site.apiErrors.add(kind, this.label);
     this.sendJson(API_ERRORS[kind].http, `{"error":${JSON.stringify(message)}${predicted}}`, headers);
     this.hold(0);

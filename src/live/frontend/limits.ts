@@ -70,8 +70,8 @@ export const MOST_PIPELINED = 16;
 export const MOST_CALLS = 128;
 /** Requests of one gRPC stream under way; the client's next ones wait. */
 export const MOST_STREAMED = 16;
-/** Memory of a piece of a body besides its bytes. */
-export const PIECE_BYTES = 128;
+/** What a piece of a body counts besides its bytes: it takes memory, and time to collect. */
+export const PIECE_BYTES = KIB;
 /** JSON, and bodies in all, that are read or written at once; larger ones in a codec thread, and so is all that is compressed. */
 export const INLINE_JSON_BYTES = 64 * KIB;
 export const INLINE_BODY_BYTES = MIB;
