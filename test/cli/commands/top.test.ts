@@ -23,7 +23,7 @@ describe('escapement top', () => {
 
     const json = await runCli(['top', `http://${url}`, '--json']);
     const shown = JSON.parse(json.stdout) as ClusterStatus;
-    expect([shown.version, shown.totals.ok, shown.gpus.length]).toEqual([4, 1, 2]);
+    expect([shown.version, shown.totals.ok, shown.gpus.length]).toEqual([5, 1, 2]);
 
     const wrong = await runCli(['top', `http://127.0.0.1:${http}`, '--once']);
     expect([wrong.status, wrong.stdout]).toEqual([48, '']);
