@@ -74,7 +74,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   policies: 7_545,
   record: 4_885,
   report: 5_880,
-  run: 5_760,
+  run: 5_770,
   scalers: 865,
   serve: 4_335,
   sim: 1_235,

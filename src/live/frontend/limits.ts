@@ -70,7 +70,7 @@ export const MOST_PIPELINED = 16;
 export const MOST_CALLS = 128;
 /** Requests of one gRPC stream under way; the client's next ones wait. */
 export const MOST_STREAMED = 16;
-/** What a piece of a body counts besides its bytes: it takes memory, and time to collect. */
+/** Charge for each chunk of a body beyond its bytes, for the memory and time that collecting it takes. */
 export const PIECE_BYTES = KIB;
 /** JSON, and bodies in all, that are read or written at once; larger ones in a codec thread, and so is all that is compressed. */
 export const INLINE_JSON_BYTES = 64 * KIB;
