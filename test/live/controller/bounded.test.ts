@@ -65,9 +65,9 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
   };
   const post = (message: readonly [id: number, method: string, args: readonly (readonly number[])[]]) => {
     const [, method, [packed]] = message;
-    // Each has its slot, the number of its tensors, these, and nine fields.
+    // Each has its slot, the number of its tensors, these, and eight fields.
     if (method === 'answers')
-      for (let at = 0; at < packed.length; at += 2 + packed[at + 1] + 9) answered.sent++;
+      for (let at = 0; at < packed.length; at += 2 + packed[at + 1] + 8) answered.sent++;
     answer(message);
   };
   const thread = {
