@@ -456,7 +456,9 @@ export class Fleet {
     // Nothing is sent to it any more.
     if (local === null && phase !== 'connecting') worker.become(phase === 'draining' ? 'gone' : 'connecting');
     const lost = gpus.filter((gpu) => this.up.has(gpu));
-    const what = local === null ? 'is down' : `has lost its GPU ${local}`;
+    const isNew = phase === 'joining' && lost.length === 0;
+    const gone = isNew ? 'was lost before it was in service' : 'is down';
+    const what = local === null ? gone : `has lost its GPU ${local}`;
     const follows = lost.length === 0 ? '' : `, so these GPUs are out of service: ${lost.join(', ')}`;
     const asAsked = reason === WORKER_SHUTS_DOWN;
     this.events?.worker(link.name, false, `${what}${follows}: ${reason}`, asAsked);

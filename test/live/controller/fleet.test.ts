@@ -289,8 +289,14 @@ describe('a worker that comes back', () => {
       expect(run.said.at(-1)).toBe(
         'a is not used: is not accepted: model two, version 1: there is no model two',
       );
-      first.down();
       first.offers = [served('two')];
+      first.preparing = new Promise(() => {});
+      first.down();
+      first.up([[0, 1, 2]]);
+      await run.pass(1);
+      first.down('the link broke');
+      expect(run.said.at(-1)).toBe('a is not used: was lost before it was in service: the link broke');
+      first.preparing = Promise.resolve();
       first.changes.length = 0;
       first.up([[0, 1, 2]]);
       await run.pass(1);
