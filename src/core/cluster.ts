@@ -253,23 +253,34 @@ export class Cluster {
 
   /** Expected time of an INFER of batch 1, padded to a bucket, at the highest clock any GPU ever reported. */
   shortestExecNs(model: number, bucket = 0): number {
-    const nominal = this.nominalExecNsAt(model, 0, bucket);
-    return this.highestClock === 1 ? nominal : Math.floor(nominal / this.highestClock);
+    return this.atHighestClock(this.nominalExecNsAt(model, 0, bucket));
+  }
+
+  /** Lower bound of that time: the shortest measurement. One slow INFER does not raise it. */
+  leastExecNs(model: number, bucket: number): number {
+    const row = this.rows.at(model, 0, bucket);
+    return this.atHighestClock(
+      this.kindBars === null ? this.estimates[0].exec.least(row) : this.least(model, row, 'leastExec'),
+    );
+  }
+
+  private atHighestClock(nominalNs: number): number {
+    return this.highestClock === 1 ? nominalNs : Math.floor(nominalNs / this.highestClock);
   }
 
   /** Expected time of an INFER at nominal clock on the fastest kind for the model. */
   nominalExecNs(model: number, batchIndex: number): number {
-    return this.leastExecNs(model, this.rows.longest[model] + batchIndex);
+    return this.fastestExecNs(model, this.rows.longest[model] + batchIndex);
   }
 
   /** Expected time of an INFER at nominal clock on the fastest kind, for inputs padded to a bucket. */
   nominalExecNsAt(model: number, batchIndex: number, bucket: number): number {
-    return this.leastExecNs(model, this.rows.at(model, batchIndex, bucket));
+    return this.fastestExecNs(model, this.rows.at(model, batchIndex, bucket));
   }
 
-  private leastExecNs(model: number, row: number): number {
+  private fastestExecNs(model: number, row: number): number {
     if (this.kindBars === null) return this.estimates[0].exec.get(row);
-    return this.least(model, row, true);
+    return this.least(model, row, 'exec');
   }
 
   /** Speed of the GPU on the model by its profile, relative to the fastest kind; at most 1. */
@@ -286,7 +297,7 @@ export class Cluster {
   /** Expected time of a LOAD on the fastest kind. */
   loadNs(model: number): number {
     if (this.kindBars === null) return this.estimates[0].load.get(model);
-    return this.least(model, model, false);
+    return this.least(model, model, 'load');
   }
 
   /** Records the duration of a successful INFER. */
@@ -327,13 +338,13 @@ export class Cluster {
   }
 
   /** Minimum over the kinds that may hold the model and have GPUs up; if none has, over all kinds that may hold it. */
-  private least(model: number, row: number, isExec: boolean): number {
+  private least(model: number, row: number, figure: 'exec' | 'leastExec' | 'load'): number {
     let leastNs = Number.POSITIVE_INFINITY;
     let awayNs = Number.POSITIVE_INFINITY;
     for (let kind = 0; kind < this.kinds; kind++) {
       if (this.kindBars?.hasKind(model, kind)) continue;
       const { exec, load } = this.estimates[kind];
-      const ns = isExec ? exec.get(row) : load.get(row);
+      const ns = figure === 'leastExec' ? exec.least(row) : (figure === 'exec' ? exec : load).get(row);
       if (this.upOfKind[kind] > 0) leastNs = Math.min(leastNs, ns);
       else awayNs = Math.min(awayNs, ns);
     }

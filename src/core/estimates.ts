@@ -37,6 +37,14 @@ export class Estimates {
     return this.value[row];
   }
 
+  /** Shortest measurement in the window. */
+  least(row: number): number {
+    const base = row * WINDOW;
+    let least = this.samples[base];
+    for (let i = 1; i < this.count[row]; i++) least = Math.min(least, this.samples[base + i]);
+    return least;
+  }
+
   /** Adds a measurement, replacing the oldest in the window. */
   record(row: number, durationNs: number): void {
     const base = row * WINDOW;

@@ -517,7 +517,8 @@ export class Pipelines {
   }
 
   private shortestOf(step: PipelineStep): number {
-    return Math.min(...variantsOf(step).map(({ model }) => this.shortestNs(model)));
+    const { cluster } = this.host;
+    return Math.min(...variantsOf(step).map(({ model }) => cluster.leastExecNs(model, this.bucket(model))));
   }
 
   private shortestNs(model: number): number {

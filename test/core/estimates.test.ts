@@ -23,6 +23,7 @@ describe('Estimates', () => {
           estimates.record(row, duration);
           seen[row].push(duration);
           expect(estimates.get(row)).toBe(percentile99(seen[row]));
+          expect(estimates.least(row)).toBe(Math.min(...seen[row].slice(-10)));
         }
       }),
     );

@@ -55,6 +55,23 @@ it.each([
   expect(answers).toMatchObject([{ id: 0, outcome }]);
 });
 
+it('goes on with a request after one slow INFER of the next model, though others of it keep being measured', () => {
+  const harness = new ControllerHarness();
+  const { controller, answers, policy } = harness;
+  controller.putPipeline(0, { name: 'chain', split: 'slack', steps: [step(0), step(0, [0])] });
+  controller.gpuUp(0, [0]);
+  policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+  offer(harness, 0, 1, 1);
+  controller.step(0);
+  harness.finish(STATUS_OK, 0, 60_000_000);
+  offer(harness, 60_000_000, 2, 1);
+  controller.step(60_000_000);
+  harness.finish(STATUS_OK, 60_000_000, 65_000_000);
+  controller.step(65_000_000);
+  expect(answers).toMatchObject([{ id: 0, outcome: OUTCOME_TIMEOUT }]);
+  expect(harness.sent).toMatchObject([{ batchSize: 1 }]);
+});
+
 it('withdraws no request that comes to the slot of one that was to be withdrawn', () => {
   const harness = new ControllerHarness();
   const { controller, answers, policy } = harness;
