@@ -99,12 +99,20 @@ export class PipelineAudit {
     }
     this.findings.check('pipeline');
     const after = this.after[step] ?? [];
-    const ends = after.flatMap((before) => flow.endNs.get(before) ?? []);
+    const beginNs = Math.max(...after.map((before) => this.endOf(flow, before)));
     if (after.length === 0) flow.arrivalNs = arrivalNs;
-    else if (ends.length > 0 && Math.max(...ends) !== arrivalNs)
-      this.violated(line, `its step began ${arrivalNs - Math.max(...ends)} ns after those that it waits for`);
+    else if (beginNs > Number.NEGATIVE_INFINITY && beginNs !== arrivalNs)
+      this.violated(line, `its step began ${arrivalNs - beginNs} ns after those that it waits for`);
     flow.failed ||= !executed;
     flow.endNs.set(step, nowNs);
+  }
+
+  /** End of a step; one without requests ends with those that it waits for. */
+  private endOf(flow: Flow, step: number): number {
+    const endNs =
+      flow.endNs.get(step) ?? Math.max(...this.after[step]!.map((before) => this.endOf(flow, before)));
+    flow.endNs.set(step, endNs);
+    return endNs;
   }
 
   private ofPipeline({

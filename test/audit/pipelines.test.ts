@@ -25,6 +25,8 @@ pipelines:
         variants: [{ model: mobilenetv2_100, accuracy: 95% }]
         after: [crop, face]
         probability: 70%
+      - { id: mark, model: resnet50, after: join, probability: 50% }
+      - { id: sum, model: mobilenetv2_100, after: [face, mark] }
   - { name: alone, split: equal, steps: [{ model: resnet50, probability: 90% }] }
 workload:
   - { name: chains, kind: gamma, cv: 3, load: 110%, duration: 5s, class: gold, models: crops }
@@ -147,7 +149,7 @@ describe('a run with pipelines', () => {
     expect(JSON.parse(faces).steps.find(({ step }: { step: string }) => step === 'face').model).toMatch(
       /^(mobilenetv2_100|resnet50)$/,
     );
-    expect(stdout).toMatch(/(crop|face|join) (did not begin, with|failed\n)/);
+    expect(stdout).toMatch(/(crop|face|join|mark|sum) (did not begin, with|failed\n)/);
     // Of requests withdrawn since another failed, the other is to blame.
     for (const request of parentsOf('result', '8')) {
       const { stdout: blame } = await runCli(['explain', dir, '--request', request]);

@@ -166,11 +166,14 @@ export function pipelineProblem(
 
 function orderProblem({ spec, own, steps }: Flow, models: readonly ModelSpec[]): string {
   const endNs = own.arrivalNs + own.sloNs;
+  /** By step; one without requests ends as it begins. */
+  const endsNs: number[] = [];
   for (const [s, { id, after, fanOut, model }] of spec.steps.entries()) {
     const requests = steps[s];
+    const beginNs = Math.max(own.arrivalNs, ...after.map((each) => endsNs[each]));
+    endsNs[s] = Math.max(beginNs, ...requests.map(({ nowNs }) => nowNs));
     if (requests.length === 0) continue;
     const before = after.flatMap((each) => steps[each]);
-    const beginNs = Math.max(own.arrivalNs, ...before.map(({ nowNs }) => nowNs));
     if (after.length > 0 && before.length === 0) return `${id} comes after skipped steps only`;
     if (before.some(({ outcome }) => outcome > OUTCOME_LATE)) return `${id} comes after one that failed`;
     if (!allows(fanOut, requests.length)) return `${id} has ${requests.length} requests`;
