@@ -44,7 +44,7 @@ it('nothing that a controller and its frontends hold grows with requests and fau
     const waiting = (answers as { readonly waiting: readonly unknown[] }).waiting;
     expect(waiting.every((request) => request === null)).toBe(true);
   });
-}, 30_000);
+});
 
 interface FrontendPair {
   readonly service: RemoteService;
