@@ -25,7 +25,6 @@ import {
   STANDS_BY,
   WORKER_LOST,
 } from '../service.js';
-import { NO_WORKER } from './served-state.js';
 
 /** Error of a pipeline's request that is given up between two steps. */
 const NO_TIME_FOR_REST = 'there was no time for the rest of the pipeline';
@@ -56,7 +55,8 @@ export class Answers {
 
   constructor(
     private readonly models: readonly (ServedModel | null)[],
-    private readonly isWorkerUp: () => boolean,
+    /** Reason why no GPU in service may run the model or pipeline; '': one may. */
+    private readonly whyNowhere: (model: number) => string,
     private readonly tenants: readonly Tenant[] = [],
   ) {
     this.parts = partsOf(tenants);
@@ -194,8 +194,9 @@ export class Answers {
         return notExecuted(outcome, `${NO_TIME_FOR_REST}: ${ms(passedNs)} had passed${after}`);
       if (limit !== LIMIT_NONE)
         return overLimit(limit, this.tenants[tenant], requests.predictedNs[slot], this.parts[tenant]);
-      if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
+        const whyNowhere = this.whyNowhere(requests.model[slot]);
+        if (whyNowhere !== '') return notExecuted(outcome, whyNowhere);
         const predictedNs = requests.predictedNs[slot];
         return { ...notExecuted(outcome, ''), predictedNs, passedNs };
       }

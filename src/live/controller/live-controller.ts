@@ -18,7 +18,7 @@ import { fitting } from './cluster-of-workers.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
 import { PipelineRequests } from './pipeline-requests.js';
-import { ServedState } from './served-state.js';
+import { NO_WORKER, NO_WORKER_FOR_IT, ServedState } from './served-state.js';
 
 /** Minimum duration of an action that ran: zero would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
@@ -52,7 +52,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.list = [...cluster.models];
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.list, () => fleet.gpusUp > 0, options.tenants);
+    this.answers = new Answers(this.list, (model) => this.whyNowhere(model), options.tenants);
     this.departures = new Departures(fleet, this.list, clock, (action) =>
       clock.time.soon(() => this.unsent(action)),
     );
@@ -234,6 +234,12 @@ export class LiveController implements SchedulingService, RequestKeeper {
     const fleetClosed = this.options.fleet.close();
     this.answers.giveUp();
     await fleetClosed;
+  }
+
+  private whyNowhere(model: number): string {
+    const { cluster } = this.core;
+    if (cluster.up.count === 0) return NO_WORKER;
+    return !this.core.isPipeline(model) && cluster.isStranded(model) ? NO_WORKER_FOR_IT : '';
   }
 
   private offer(request: InferenceRequest): number {

@@ -3,6 +3,8 @@ import { DRAINING, type ModelEntry, type ServiceState, STANDS_BY } from '../serv
 import type { Fleet } from './fleet.js';
 
 export const NO_WORKER = 'no worker is up';
+/** Error of a request while none of the GPUs in service is of a kind for it. */
+export const NO_WORKER_FOR_IT = `${NO_WORKER} that can run the model in time`;
 
 /** Service state of a controller and its models. */
 export class ServedState {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INFER } from '../../../src/core/action.js';
 import { checkModel } from '../../../src/core/model.js';
+import { OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { onKinds } from '../../../src/live/controller/cluster-of-workers.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
 import { addTo, withController } from './harness.js';
@@ -17,7 +18,7 @@ const t4 = (gpus = 1) =>
 describe('GPUs of several kinds', () => {
   it('are given only what they are fast enough for', async () => {
     const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
-    await withController({ workers: [other, fast], sloMs: 30 }, async (run) => {
+    await withController({ workers: [other, fast], sloMs: 30, admission: 'predict' }, async (run) => {
       expect([run.fleet.kindOf(0), run.fleet.kindOf(1)]).toEqual(['t4', 'cpu']);
       for (let i = 0; i < 6; i++) {
         run.ask(i % 2);
@@ -27,6 +28,11 @@ describe('GPUs of several kinds', () => {
       expect(other.kinds(INFER)).toHaveLength(0);
       // With more time the slow one serves what the fast one cannot.
       fast.down();
+      const { answers } = run.ask();
+      await run.pass(200);
+      expect(answers).toMatchObject([
+        { outcome: OUTCOME_REJECTED, error: 'no worker is up that can run the model in time' },
+      ]);
       run.ask(0, 200);
       await run.pass(200);
       expect(run.outcomes.at(-1)).toBe('ok');

@@ -278,7 +278,10 @@ const REASONS: readonly Reason[] = [
       one.answer.outcome === 'timeout' &&
       (isLate(one) || isPipeline(one.scenario.cluster, one.request.model)),
   },
-  { text: /^no worker is up$/, isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs) },
+  {
+    text: /^no worker is up( that can run the model in time)?$/,
+    isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs),
+  },
   {
     text: /^(?:the model has been unloaded|a model of the pipeline has been unloaded|the model was replaced .*|there is no such model|pipeline \S+: step \S+: model .*|clients have unloaded it.*)$/,
     isAllowed: ({ scenario }) => scenario.workload.changes.length > 0,
