@@ -148,7 +148,10 @@ export function figureText(target: Threshold, value: number): string {
   return scaled(target, value) + SUFFIX[target.unit];
 }
 
-/** `its 95 % interval ends 0.02 pp above 99.9 %`; `0.02 pp above 99.9 %` without one; empty without a figure. */
+/**
+ * Distance of the deciding end: `its 95 % interval starts 0.02 pp above 99.9 %`, or `ends` for an upper limit; `0.02 pp
+ * above 99.9 %` without an interval; empty without a figure.
+ */
 export function marginText(target: Threshold, { margin, estimate }: TargetFigure): string {
   if (margin === null || estimate === null) return '';
   const limit = `${significant(target.limit * scaleOf(target.unit), 12)}${SUFFIX[target.unit]}`;
@@ -158,7 +161,8 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
   const distance =
     Number(size) === 0 ? `at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
   const { over, low, high } = estimate;
-  return over === null || low === high ? distance : `its 95 % interval ends ${distance}`;
+  if (over === null || low === high) return distance;
+  return `its 95 % interval ${atLeast(target) ? 'starts' : 'ends'} ${distance}`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

@@ -23,7 +23,7 @@ test('finds the fewest GPUs, says by how much, and writes the plan and a page', 
   expect(stdout).toMatch(/^GPUs {2,}attainment>=0\.9 {2}meets$/m);
   expect(stdout).toMatch(new RegExp(`^ +${answer} +[\\d.]+ % ± [\\d.]+ {2}yes$`, 'm'));
   expect(stdout).toMatch(
-    new RegExp(`^✓ attainment>=0\\.9: .* at ${answer} GPUs, its 95 % interval ends .* above 90 %$`, 'm'),
+    new RegExp(`^✓ attainment>=0\\.9: .* at ${answer} GPUs, its 95 % interval starts .* above 90 %$`, 'm'),
   );
   const plan = JSON.parse(readFileSync(join(out, 'plan.json'), 'utf8')) as Plan;
   expect(plan).toMatchObject({ version: 4, outcome: 'boundary', answer, before });
@@ -64,7 +64,7 @@ test('where nothing meets it says how close the best came, with the status of a 
   );
   expect(status).toBe(3);
   expect(stdout).toMatch(
-    /^✗ attainment>=0\.9: .* at SLO 10 ms, the closest, its 95 % interval ends .* below 90 %$/m,
+    /^✗ attainment>=0\.9: .* at SLO 10 ms, the closest, its 95 % interval starts .* below 90 %$/m,
   );
   expect(stderr).toBe(
     'escapement: E_THRESHOLD: None of the 9 values tried from 2ms to 10ms meets attainment>=0.9\n',

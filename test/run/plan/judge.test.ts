@@ -134,7 +134,11 @@ describe('figures of a target', () => {
     const target = parseTarget('goodputRps>=50');
     const figure = judge(target, [cellResult(52), cellResult(54)]);
     expect(estimateText(target, figure)).toBe('53.00/s ± 12.71');
-    expect(marginText(target, figure)).toBe('its 95 % interval ends 9.71/s below 50/s');
+    expect(marginText(target, figure)).toBe('its 95 % interval starts 9.71/s below 50/s');
+    const most = parseTarget('goodputRps<=50');
+    expect(marginText(most, judge(most, [cellResult(52), cellResult(54)]))).toBe(
+      'its 95 % interval ends 15.71/s above 50/s',
+    );
     expect(marginText(target, judge(target, [cellResult(52)]))).toBe('2.00/s above 50/s');
     expect(marginText(target, judge(target, [cellResult(52), cellResult(52)]))).toBe('2.00/s above 50/s');
     const share = parseTarget('attainment>=0.5');
