@@ -1,3 +1,4 @@
+import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
 import { estimatedWeightsBytes, firstNs, IMAGE_BYTES, loadNsOf, OUTPUT_BYTES } from '../../config/fit.js';
 import type { Profile } from '../../config/profile.js';
@@ -80,7 +81,18 @@ function profileOf(
   const what = gpu === '' ? model : `${model} on ${gpu}`;
   const assumed: string[] = [];
   const guess = (about: string, of = what) => note(about, of, assumed);
-  const rows = batchesOf(group, what, options, guess);
+  const lengths = [...new Set(group.map(({ length }) => length))].sort((a, b) => a! - b!);
+  if (lengths.length > 1 && lengths.includes(undefined))
+    throw new EscapementError('E_PROFILE', `${what} has rows with a length and rows without`, {
+      file: first.from,
+    });
+  const tables = lengths.map((length) => {
+    const ofLength = group.filter((one) => one.length === length);
+    return { length: length!, batches: batchesOf(ofLength, what, options, guess) };
+  });
+  const { length, batches: rows } = tables.pop()!;
+  if (tables.length > 0)
+    note(`inputs of lengths ${lengths.join(', ')}; the table below is of the longest`, what);
   const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
   const [worst] = slower;
   if (worst !== undefined) {
@@ -119,6 +131,7 @@ function profileOf(
     inputBytes: Math.round(inputBytes ?? IMAGE_BYTES),
     outputBytes: Math.round(outputBytes ?? OUTPUT_BYTES),
     batches: rows,
+    ...(length !== undefined && { length, shorter: tables }),
     source: {
       weights:
         figure('weightsBytes') !== undefined
@@ -139,29 +152,45 @@ function profileOf(
  */
 function withAllSizes(profiles: readonly BuiltProfile[], note: Note): BuiltProfile[] {
   return profiles.map((one) => {
-    const { batches } = one.profile;
-    const { source } = one.profile;
+    const { batches, shorter, source } = one.profile;
     const assumed = [...(source.assumed ?? [])];
-    const known = new Map(batches.map((row) => [row.batch, row]));
     const wanted = profiles
       .filter(({ model }) => model === one.model)
-      .flatMap(({ profile }) => profile.batches);
-    for (const { batch } of wanted) {
-      const above = batches.findIndex((row) => row.batch > batch);
-      if (known.has(batch) || above < 1) continue;
-      const [lower, upper] = [batches[above - 1]!, batches[above]!];
-      const part = (batch - lower.batch) / (upper.batch - lower.batch);
-      known.set(batch, {
-        batch,
-        medianMs: significant(lower.medianMs + part * (upper.medianMs - lower.medianMs)),
-      });
+      .flatMap(({ profile }) => profile.batches.map(({ batch }) => batch));
+    const interpolated = (batch: number) => {
       const what = `${one.model} on ${one.gpu} (${batch})`;
       note('batch sizes of its other GPUs lie between measured ones, and are interpolated', what, assumed);
-    }
-    const all = [...known.values()].sort((a, b) => a.batch - b.batch);
+    };
+    const all = withSizes(batches, wanted, interpolated);
+    const others = shorter?.map((table) => ({
+      ...table,
+      batches: withSizes(table.batches, wanted, interpolated),
+    }));
     const guesses = assumed.length === 0 ? source : { ...source, assumed: [...new Set(assumed)] };
-    return { ...one, profile: { ...one.profile, batches: all, source: guesses } };
+    return {
+      ...one,
+      profile: { ...one.profile, batches: all, ...(others && { shorter: others }), source: guesses },
+    };
   });
+}
+
+/** Batches with those of the `wanted` sizes that lie between two of theirs. */
+function withSizes(
+  batches: Profile['batches'],
+  wanted: readonly number[],
+  interpolated: (batch: number) => void,
+): Profile['batches'] {
+  const known = new Map(batches.map((row) => [row.batch, row]));
+  for (const batch of wanted) {
+    const above = batches.findIndex((row) => row.batch > batch);
+    if (known.has(batch) || above < 1) continue;
+    const [lower, upper] = [batches[above - 1]!, batches[above]!];
+    const part = (batch - lower.batch) / (upper.batch - lower.batch);
+    const medianMs = significant(lower.medianMs + part * (upper.medianMs - lower.medianMs));
+    known.set(batch, { batch, medianMs });
+    interpolated(batch);
+  }
+  return [...known.values()].sort((a, b) => a.batch - b.batch);
 }
 
 /** Batches of a profile, ascending from 1. */

@@ -6,6 +6,8 @@ export interface Measurement {
   /** Number format; empty: unknown. */
   readonly precision: string;
   readonly batch: number;
+  /** Length that inputs were padded to; undefined: the only one. */
+  readonly length?: number | undefined;
   readonly medianMs: number;
   readonly minMs?: number | undefined;
   readonly p90Ms?: number | undefined;

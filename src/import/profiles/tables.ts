@@ -28,7 +28,7 @@ const RGB_FLOAT_BYTES = 12;
 type Holds =
   | ('model' | 'gpu' | 'precision' | 'batch' | 'concurrency' | 'throughput' | 'parameters' | 'imageSide')
   | ('median' | 'mean' | 'min' | 'p90' | 'p99' | 'max' | 'deviation' | 'compute' | 'load')
-  | ('weights' | 'input' | 'output');
+  | ('length' | 'weights' | 'input' | 'output');
 
 interface Column {
   readonly title: string;
@@ -45,6 +45,7 @@ const NAMES: readonly (readonly [RegExp, Holds, factor?: number])[] = [
   [/^(?:gpu|gpu_name|gpu_kind|device|device_name|accelerator|hardware)$/, 'gpu'],
   [/^(?:precision|dtype|data_type|infer_precision)$/, 'precision'],
   [/^(?:infer_)?(?:batch|batch_size|batchsize|bs)$/, 'batch'],
+  [/^(?:(?:input|seq|sequence)_)?(?:length|len)$/, 'length'],
   [/^concurrency$/, 'concurrency'],
   [
     /^(?:throughput|throughput_per_s|throughput_infer_sec|inferences_second|infer_samples_per_sec|samples_per_sec)$/,
@@ -199,6 +200,7 @@ function ofRow(cells: Cells, from: string, stated: Stated, notes: Set<string>, f
     loadMs: figure('load'),
     inputBytes: figure('input', 0) ?? (side && side * side * RGB_FLOAT_BYTES),
     outputBytes: figure('output', 0),
+    length: figure('length', 1),
     from,
   };
   if (side !== undefined) notes.add('inputs are taken to be square RGB images in FP32');

@@ -133,6 +133,38 @@ it('takes rows with --where, and the least loaded of several for a batch', async
   );
 });
 
+it('reads a column of lengths into a table for each', async () => {
+  const text = `model,gpu,batch,seq_len,latency_ms
+bert,t4,1,512,12
+bert,t4,4,512,48
+bert,t4,1,64,4.6
+bert,t4,4,64,10.6
+bert,a10,1,512,6
+bert,a10,2,512,11
+bert,a10,4,512,21
+`;
+  const { profiles, notes } = await imported(file('lengths.csv', text));
+  const [t4, a10] = profiles as [Profile, Profile];
+  expect([t4.length, t4.shorter?.map(({ length }) => length)]).toEqual([512, [64]]);
+  expect(curve(t4)).toEqual([
+    [1, 12],
+    [2, 24],
+    [4, 48],
+  ]);
+  expect(curve({ ...t4, ...t4.shorter![0]! })).toEqual([
+    [1, 4.6],
+    [2, 6.6],
+    [4, 10.6],
+  ]);
+  expect([a10.length, a10.shorter]).toEqual([512, []]);
+  expect(notes).toContain('bert on t4: inputs of lengths 64, 512; the table below is of the longest');
+  expect(notes.join()).not.toMatch(/not used|several rows/);
+  const uneven = await failure(() => imported(file('uneven.csv', `${text}bert,t4,8,64,20\n`)));
+  expect(uneven.message).toContain('must have the batch sizes of the longest length');
+  const gap = await failure(() => imported(file('gap.csv', `${text}bert,t4,8,,90\n`)));
+  expect(gap.message).toContain('bert on t4 has rows with a length and rows without');
+});
+
 it('reads the CSV of perf_analyzer: computing on the server, with the spread of clients', async () => {
   const csv =
     'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,' +
