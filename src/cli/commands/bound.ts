@@ -45,7 +45,7 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures, means: 
     rows.push([name, formatRate(rps), formatPercent(share)]);
     // The first clause, and when there is none: the rest is about the JSON.
     const clauses = means[figure].description!.split(';').slice(0, rps === null ? 2 : 1);
-    notes.push(`${name}: ${clauses.join(';').replace('; null', '; none')}.`);
+    notes.push(`${name}: ${clauses.join(';').replace('; null', '; none').replace(/\.?$/, '.')}`);
   }
   if (varies(cluster))
     notes.push(

@@ -6,6 +6,7 @@ test('says where the bound is not strict, and what is left out', async () => {
   const flags = ['--set', 'cluster.noise.exec=5%', '--set', 'cluster.gpus=2'];
   const { stdout } = await runCli(['bound', file, ...flags]);
   expect(stdout).toMatch(/^priced +– +–$/m);
+  expect(stdout).toMatch(/^offered: .*[^.]\.$/m);
   expect(stdout).toContain('cluster.noise');
   const later = ['--set', 'cluster.changes=[{ at: 1s, noise: { exec: 5% } }]'];
   expect((await runCli(['bound', file, ...later])).stdout).toContain('cluster.changes');
