@@ -74,12 +74,20 @@ function setupOf({ policy: { kind }, writtenValue }: Experiment): string {
 export function assumedOf({ writtenValue, warnings, assumed }: Experiment): [string, string][] {
   return [
     ...ASSUMED.flatMap((key): [string, string][] => {
-      const value = writtenValue(key);
+      const value = key === 'cluster.memory' && !sharesMemory(writtenValue) ? undefined : writtenValue(key);
       return value === undefined ? [] : [[key, inLine(value)]];
     }),
     ...warnings.map((text): [string, string] => ['profiles', text]),
     ...assumed.map((text): [string, string] => ['guess', text]),
   ];
+}
+
+/** True if some GPUs have the memory of the cluster, for want of a size of their own. */
+function sharesMemory(writtenValue: Experiment['writtenValue']): boolean {
+  const kinds = [writtenValue('cluster.gpus')].flat() as (number | { readonly [size: string]: unknown })[];
+  const isOwn = (one: (typeof kinds)[number]) =>
+    typeof one !== 'number' && ('memory' in one || 'pages' in one);
+  return writtenValue('cluster.pages') === undefined && !kinds.every(isOwn);
 }
 
 const ASSUMED = [

@@ -47,6 +47,8 @@ test('a page for the decision says what to rent, and what may come', async () =>
   for (const { value } of scenarios) expect(textOf(before)).toContain(` ${value} `);
   for (const title of ['What to set', 'What if?', 'What was assumed'])
     expect(before).toContain(`<h2>${title}</h2>`);
+  // The file sets pages, so the memory by default is not in use.
+  expect(textOf(page)).not.toContain('cluster.memory');
   const larger = plan.tried[plan.tried.indexOf(answer) + 1]!;
   expect(textOf(page)).toContain(` ${larger.value} `);
   // With the runs kept, the page is the same.
