@@ -181,7 +181,7 @@ export function numberScale(values: readonly number[], logFactor = LOG_FACTOR) {
       grid: false,
       labelOverlap: 'greedy',
       labelSeparation: 6,
-      format: '~f',
+      format: '.6~f',
       ...(values.length <= MOST_TICKS ? { values } : { tickCount: 8 }),
     },
   };

@@ -55,6 +55,7 @@ export function planDocument(plan: Plan): Document {
             {
               title: 'What if?',
               blocks: [
+                { text: policyLine(policy, plan, whatIfs.scenarios) },
                 { table: triedTable('scenario', plan, whatIfs.scenarios) },
                 { text: SCENARIOS, tone: 'small' as const },
               ],
@@ -117,14 +118,16 @@ export function scenariosText(results: ScenarioResults): string {
   return documentText({ kind: '', title, lead: [], sections: [{ title: '', blocks }] });
 }
 
-function commandOf({ targets, minimize, survives, over, overrides, seeds }: Plan): string {
+function commandOf({ targets, minimize, survives, over, overrides, seeds, tried }: Plan): string {
+  // The first alone where no seed changes a run.
+  const ran = Math.max(1, ...tried.map(({ cells }) => cells.length));
   return commandLine('plan', [
     ...targets.map(({ text }) => `--target ${quoted(text)}`),
     ...(minimize === null ? [] : [`--minimize ${minimize}`]),
     ...(survives ? ['--survive 1'] : []),
     `--over ${quoted(over.map(written).join(','))}`,
     ...setFlags(overrides),
-    `--seeds ${seeds.join(',')}`,
+    `--seeds ${seeds.slice(0, ran).join(',')}`,
   ]);
 }
 

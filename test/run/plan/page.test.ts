@@ -39,6 +39,14 @@ describe('a plan', () => {
     expect(page).toContain('--seeds 1,2');
     expect(page).toContain('9 of 9 values ran, 18 runs');
   });
+
+  it('repeats one seed if no other ran, and has prices in full along its axis', async () => {
+    const plan = planOf(3);
+    const tried = plan.tried.map((one, i) => ({ ...one, cells: ['1'], costPerHour: 0.8 * (i + 1) }));
+    const page = await planPage({ ...plan, minimize: 'cost', tried });
+    expect(page).not.toContain('--seeds 1,2');
+    for (const price of ['0.8', '1.6', '2.4']) expect(page).toContain(`>${price}</text>`);
+  });
 });
 
 it.each([
