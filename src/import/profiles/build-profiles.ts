@@ -81,18 +81,12 @@ function profileOf(
   const what = gpu === '' ? model : `${model} on ${gpu}`;
   const assumed: string[] = [];
   const guess = (about: string, of = what) => note(about, of, assumed);
-  const lengths = [...new Set(group.map(({ length }) => length))].sort((a, b) => a! - b!);
-  if (lengths.length > 1 && lengths.includes(undefined))
-    throw new EscapementError('E_PROFILE', `${what} has rows with a length and rows without`, {
-      file: first.from,
-    });
-  const tables = lengths.map((length) => {
-    const ofLength = group.filter((one) => one.length === length);
-    return { length: length!, batches: batchesOf(ofLength, what, options, guess) };
-  });
+  const tables = tablesOf(group, what, options, guess);
   const { length, batches: rows } = tables.pop()!;
-  if (tables.length > 0)
-    note(`inputs of lengths ${lengths.join(', ')}; the table below is of the longest`, what);
+  if (tables.length > 0) {
+    const shorter = tables.map((table) => table.length);
+    note(`inputs of lengths ${shorter.join(', ')} and ${length}; the table below is of the longest`, what);
+  }
   const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
   const [worst] = slower;
   if (worst !== undefined) {
@@ -191,6 +185,24 @@ function withSizes(
     interpolated(batch);
   }
   return [...known.values()].sort((a, b) => a.batch - b.batch);
+}
+
+/** Batches by length, ascending. */
+function tablesOf(
+  group: readonly Measurement[],
+  what: string,
+  options: BuildOptions,
+  guess: (about: string, of?: string) => void,
+) {
+  const lengths = [...new Set(group.map(({ length }) => length))].sort((a, b) => a! - b!);
+  if (lengths.length > 1 && lengths.includes(undefined)) {
+    const mixed = `${what} has rows with a length and rows without`;
+    throw new EscapementError('E_PROFILE', mixed, { file: group[0]!.from });
+  }
+  return lengths.map((length) => {
+    const ofLength = group.filter((one) => one.length === length);
+    return { length: length!, batches: batchesOf(ofLength, what, options, guess) };
+  });
 }
 
 /** Batches of a profile, ascending from 1. */

@@ -157,7 +157,7 @@ bert,a10,4,512,21
     [4, 10.6],
   ]);
   expect([a10.length, a10.shorter]).toEqual([512, []]);
-  expect(notes).toContain('bert on t4: inputs of lengths 64, 512; the table below is of the longest');
+  expect(notes).toContain('bert on t4: inputs of lengths 64 and 512; the table below is of the longest');
   expect(notes.join()).not.toMatch(/not used|several rows/);
   const uneven = await failure(() => imported(file('uneven.csv', `${text}bert,t4,8,64,20\n`)));
   expect(uneven.message).toContain('must have the batch sizes of the longest length');
