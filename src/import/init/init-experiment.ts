@@ -38,6 +38,7 @@ interface InitModel {
 
 /** SLO over the latency of batch 1 of the slowest model. */
 const SLO_TIMES = 5;
+const NO_LENGTHS = 'the lengths of requests in the trace are ignored, as the profile has one table for all';
 
 /**
  * Text of an experiment with the models that traces call, on the kinds of GPUs that were measured. `paths`: profiles,
@@ -74,7 +75,7 @@ export async function initExperiment(
         : `models without measurements on ${name} run ${speed} times as fast there as on ${kinds[0]!.name}`,
     ),
     ...notes,
-    ...guessesOf(models),
+    ...guessesOf(models, traces),
     ...traces.flatMap((trace) => trace.assumed.map((text) => `${basename(trace.path)}: ${text}`)),
   ];
   const text = textOf({ traces, models, kinds, slo: sloText, isGiven: slo !== undefined, from, assumed });
@@ -205,12 +206,16 @@ function sloOf(
   return `${Number((SLO_TIMES * slowest).toPrecision(2))}ms`;
 }
 
-/** Guesses in profiles, each with the models that it concerns. */
-function guessesOf(models: readonly InitModel[]): string[] {
+/** Guesses about models, each with the models that it concerns. */
+function guessesOf(models: readonly InitModel[], traces: readonly TraceContents[]): string[] {
+  const hasLengths = traces.some((trace) => trace.hasLengths);
   const guesses = new Map<string, Set<string>>();
   for (const { name, byKind } of models)
     for (const { profile } of byKind.values())
-      for (const guess of profile.source.assumed ?? [])
+      for (const guess of [
+        ...(hasLengths && profile.length === undefined ? [NO_LENGTHS] : []),
+        ...(profile.source.assumed ?? []),
+      ])
         guesses.set(guess, (guesses.get(guess) ?? new Set()).add(name));
   return [...guesses].map(([guess, names]) =>
     names.size === models.length && names.size > 1

@@ -11,6 +11,8 @@ export interface TraceContents {
   readonly models: ReadonlyMap<string, number>;
   /** Distinct SLOs, up to a few. */
   readonly slosNs: ReadonlySet<number>;
+  /** True if requests have lengths. */
+  readonly hasLengths: boolean;
   /** Guesses of its import. */
   readonly assumed: readonly string[];
 }
@@ -21,13 +23,14 @@ const MOST_SLOS = 2;
 export async function traceContents(files: InputFiles, path: string): Promise<TraceContents> {
   const table = await openTable(files, path);
   const { kind } = table.layout;
+  const hasLengths = table.layout.kind === 'arrivals' && table.layout.lengths;
   const notes = await files.text(notesPath(path)).catch(() => '');
   const assumed = notes.split('\n').filter((line) => line !== '');
   const counts: number[] = [];
   const slosNs = new Set<number>();
   if (kind !== 'arrivals') {
     await table.rest.return();
-    return { path, kind, models: new Map(), slosNs, assumed };
+    return { path, kind, models: new Map(), slosNs, hasLengths, assumed };
   }
   const names = await readArrivals(table as Table<LayoutOf<'arrivals'>>, ({ length, model, sloNs }) => {
     for (let row = 0; row < length; row++) {
@@ -36,5 +39,6 @@ export async function traceContents(files: InputFiles, path: string): Promise<Tr
       if (slosNs.size < MOST_SLOS) slosNs.add(sloNs[row]!);
     }
   });
-  return { path, kind, models: new Map(names.map((name, i) => [name, counts[i]!])), slosNs, assumed };
+  const models = new Map(names.map((name, i) => [name, counts[i]!]));
+  return { path, kind, models, slosNs, hasLengths, assumed };
 }

@@ -111,6 +111,18 @@ it('hands the guesses of imports to the page of a plan', async () => {
   ]);
 });
 
+it('says that lengths are ignored where profiles have one table', async () => {
+  const rows = file('lengths.csv', 'arrival_ns,model_id,slo_ns,length\n0,bert,1000,40\n1,resnet,1000,9\n');
+  const bert = profile('bert', 'A10', 2);
+  const ignored = /resnet: the lengths of requests in the trace are ignored/;
+  const plain = await init([bert, profile('resnet', 'A10', 1), rows]);
+  expect(plain.text).toContain('all models: the lengths of requests in the trace are ignored');
+  writeFileSync(bert, JSON.stringify({ ...JSON.parse(readFileSync(bert, 'utf8')), length: 64 }));
+  expect((await init([bert, join(folder, 'resnet.A10.json'), rows])).text).toMatch(ignored);
+  const without = trace('without-lengths.csv', [0, 'resnet']);
+  expect((await init([join(folder, 'resnet.A10.json'), without])).text).not.toContain('lengths of requests');
+});
+
 it('takes neither of two profiles that a name could mean, and no two of one model on one kind', async () => {
   const paths = [profile('Net-1', 'gpu', 2), profile('net_1', 'gpu', 3)];
   expect((await failure(() => init([...paths, trace('n.csv', [0, 'net1'])]))).message).toContain(
