@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { csvReader } from '../base/files/csv-text.js';
+import { suggestion } from '../base/nearest.js';
 import { NS_PER_S } from '../base/units.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { ArrivalRows, type ModelIds } from './files/arrival-rows.js';
@@ -119,7 +120,7 @@ function modelIds(names: readonly string[]): ModelIds {
       const position = positions.get(id) ?? (/^\d+$/.test(id) ? Number(id) : -1);
       return position < names.length ? position : -1;
     },
-    hint: `models of the workload: 0 to ${names.length - 1}, or by name`,
+    hint: (id) => `models of the workload: 0 to ${names.length - 1}, or by name; ${suggestion(id, names)}`,
   };
 }
 

@@ -108,7 +108,7 @@ describe('bad input is named with file, line and column', () => {
     [
       '0,3,1\n',
       'E_UNKNOWN_MODEL',
-      /arrivals\.csv:2: model_id: no model "3".*models of the workload: 0 to 2, or by name/,
+      /arrivals\.csv:2: model_id: no model "3".*models of the workload: 0 to 2, or by name; known: /,
     ],
     ['0,bert,1\n', 'E_UNKNOWN_MODEL', /no model "bert"/],
   ])('%j', async (text, code, message) => {

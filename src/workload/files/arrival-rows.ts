@@ -8,7 +8,7 @@ export interface ModelIds {
   /** Index of the model, or −1. */
   resolve(id: string): number;
   /** Explanation for an unknown id, e.g. "there are 15 models". */
-  readonly hint: string;
+  hint(id: string): string;
 }
 
 /** Limit of the request table. */
@@ -140,7 +140,8 @@ export class ArrivalRows {
     if (id === '')
       throw this.problem('E_TRACE_VALUE', 'is empty: expected the name or index of a model', 'model_id');
     const model = this.ids.resolve(id);
-    if (model < 0) throw this.problem('E_UNKNOWN_MODEL', `no model "${id}"; ${this.ids.hint}`, 'model_id');
+    if (model < 0)
+      throw this.problem('E_UNKNOWN_MODEL', `no model "${id}"; ${this.ids.hint(id)}`, 'model_id');
     return [time, model, slo, this.hasLengths ? this.lengthOf(lengthText, model) : 0];
   }
 
@@ -206,7 +207,7 @@ export async function readArrivals(
 ): Promise<string[]> {
   const models = new Map<string, number>();
   const resolve = (id: string) => models.get(id) ?? models.set(id, models.size).size - 1;
-  const rows = new ArrivalRows(table, { indices: 0, resolve, hint: '' });
+  const rows = new ArrivalRows(table, { indices: 0, resolve, hint: () => '' });
   const decode = (lines: Uint8Array) => {
     rows.decode(lines, Number.POSITIVE_INFINITY);
     if (rows.length > 0) use(rows);
