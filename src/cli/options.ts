@@ -25,7 +25,7 @@ export function group<O extends Readonly<Record<string, Options>>>(heading: stri
 
 type Read<T> = (given: string) => T;
 
-const nsOf = quantityOf(parseDuration, 0, 'must be a duration such as 30s or 2ms');
+export const nsOf = quantityOf(parseDuration, 0, 'must be a duration such as 30s or 2ms');
 const bytesOf = quantityOf(parseBytes, 1, 'must be a size such as 64MiB');
 const rateOf = quantityOf(parseRate, Number.MIN_VALUE, 'must be a rate above 0 such as 100/s');
 

@@ -1,6 +1,5 @@
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { NS_PER_S } from '../../base/units.js';
-import { parseDuration } from '../../config/units-text.js';
 import type { ImportedTrace } from '../../import/trace/import-trace.js';
 import { PRESETS } from '../../import/trace/presets.js';
 import { timeFormatOf } from '../../import/trace/read-time.js';
@@ -13,6 +12,7 @@ import {
   choice,
   group,
   list,
+  nsOf,
   optional,
   required,
   shareOr,
@@ -38,7 +38,7 @@ export const flags = {
     ),
     model: text('Field with the model, or a regular expression for its text', 'recognized'),
     length: text('Field with the length of the input', 'recognized'),
-    slo: text('SLO of all requests, or a field with SLOs in ms', '100ms, or recognized'),
+    slo: optional(sloOf)('SLO of all requests, or a field with SLOs in ms', '100ms, or recognized'),
     class: text('Field with the class of the request', 'recognized'),
     tenant: text('Field with the tenant of the request', 'recognized'),
     'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
@@ -74,7 +74,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
     out,
     {
       ...{ preset, time, timeFormat: args['time-format'], model, length, class: requestClass, tenant, seed },
-      slo: args.slo && sloOf(args.slo),
+      slo: args.slo,
       maxBad: args['max-bad'],
     },
     args.quiet ? undefined : onLines,
@@ -87,7 +87,7 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
 
 /** ns, or the name of a field. */
 function sloOf(given: string): number | string {
-  return /^\d/.test(given) ? parseDuration(given) : given;
+  return /^\d/.test(given) ? nsOf(given) : given;
 }
 
 /** `workload`: section of an experiment. */

@@ -1,9 +1,18 @@
 import { existsSync } from 'node:fs';
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { writeWhole } from '../../base/files/output-file.js';
-import { parseDuration } from '../../config/units-text.js';
 import { writeOut } from '../../text/terminal.js';
-import { group, list, optional, required, textOr, toggle, usageError, type ValuesOf } from '../options.js';
+import {
+  group,
+  list,
+  nsOf,
+  optional,
+  required,
+  textOr,
+  toggle,
+  usageError,
+  type ValuesOf,
+} from '../options.js';
 
 export const flags = {
   files: required(list('Profiles and traces (of escapement import), or folders of them')),
@@ -46,11 +55,6 @@ export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
 
 /** The text itself, if it is a duration. */
 function sloText(given: string): string {
-  try {
-    parseDuration(given);
-    return given;
-  } catch (error) {
-    // Without a code: the option parser adds the name of the flag.
-    throw new Error((error as Error).message);
-  }
+  nsOf(given);
+  return given;
 }
