@@ -1,7 +1,7 @@
 import { layoutOf, type PolicyComparison, placeLabel } from '../policies/compare.js';
 import { clipped, shareWithInterval } from '../statistics.js';
 import { linesPanel, panelGrid } from './lines.js';
-import { type ChartSpec, chart, GRID, INK, seriesStyles } from './theme.js';
+import { type ChartSpec, chart, GRID, seriesStyles } from './theme.js';
 
 /** Width of all small charts of a row together, and the height of one, px. */
 const ROW_WIDTH = 940;
@@ -12,10 +12,10 @@ const TICKS = [0, 0.5, 0.7, 0.8, 0.9, 0.95, 1];
 
 /** Goodput as a percentage of the bound: small charts with one line per policy and whiskers for the 95 % interval. */
 export function policyLines(comparison: PolicyComparison, subtitle: string): ChartSpec {
-  const { axes, bounded, policies, ours, cells } = comparison;
+  const { axes, bounded, policies, cells } = comparison;
   const { x, columns: across, rows } = layoutOf(axes);
   const names = policies.map(({ name }) => name);
-  const styles = seriesStyles(names).map((style, i) => (i === ours ? { ...style, color: INK } : style));
+  const styles = seriesStyles(names);
   const highest = cells.flatMap(({ results }) => results.map((result) => result?.share.mean ?? 0));
   const y = {
     title: null,

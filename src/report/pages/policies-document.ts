@@ -33,20 +33,21 @@ export function policiesDocument(comparison: PolicyComparison): Document {
     ],
     sections: [
       cautions(warnings, summaries),
-      { title: 'Every cell', blocks: [{ table: cellsTable(comparison) }] },
-      { title: 'All cells', blocks: [{ table: overviewTable(comparison) }] },
+      { title: 'Summary', blocks: [{ table: overviewTable(comparison) }] },
+      { title: 'Charts', blocks: [{ charts: true }] },
       ...senderSections(
         policies.map(({ name }) => name),
         cells,
       ),
-      { title: 'Charts', blocks: [{ charts: true }] },
+      { title: 'Every cell', blocks: [{ table: cellsTable(comparison) }] },
       ...failedSection(failed),
       { title: 'Methods', blocks: methods(comparison), only: 'page' },
     ],
   };
 }
 
-function overviewTable({ policies, ours, completeCells }: PolicyComparison): Table {
+function overviewTable({ policies, completeCells }: PolicyComparison): Table {
+  const best = Math.max(...policies.map(({ share }) => share.mean));
   const hasModels = policies.some(({ worstModel }) => worstModel !== null);
   const further = hasModels ? ['worst model'] : [];
   const titles = ['mean', 'worst', 'mean rank', `unbeaten, of ${completeCells}`, 'loads/s', ...further];
@@ -56,9 +57,13 @@ function overviewTable({ policies, ours, completeCells }: PolicyComparison): Tab
       ...titles.map((title) => ({ title, numeric: true })),
       { title: 'worst cell' },
     ],
-    rows: policies.map((policy, i) => [
-      { text: policy.name, strong: i === ours },
-      { text: percentWithInterval(policy.share), sort: policy.share.mean, strong: i === ours },
+    rows: policies.map((policy) => [
+      { text: policy.name, strong: policy.share.mean === best },
+      {
+        text: percentWithInterval(policy.share),
+        sort: policy.share.mean,
+        strong: policy.share.mean === best,
+      },
       numberCell(formatPercentCell)(policy.worst.share),
       { text: policy.meanRank.toFixed(2) },
       { text: String(policy.bestIn) },

@@ -19,7 +19,7 @@ import {
 } from '../statistics.js';
 import { failedCells } from '../study/analyze.js';
 import { type Axis, isBetter, standingOf, sweepAxes } from '../study/points.js';
-import { conditionsOf, OURS, type PolicyRun, runsOf, type Series, seriesOf } from './series.js';
+import { conditionsOf, type PolicyRun, runsOf, type Series, seriesOf } from './series.js';
 
 /** A sweep with the name of its folder. */
 export interface NamedSweep {
@@ -39,8 +39,6 @@ export interface PolicyComparison {
   readonly policies: readonly PolicyOverview[];
   /** Number of those cells. */
   readonly completeCells: number;
-  /** Index of our own policy, as it would be deployed; null if it was not run. */
-  readonly ours: number | null;
   readonly failed: readonly FailedCell[];
   readonly warnings: readonly string[];
 }
@@ -73,7 +71,6 @@ export function comparePolicies(sweep: NamedSweep): PolicyComparison {
     cells,
     policies,
     completeCells: complete.length,
-    ours: oursOf(series),
     failed: failedCells(results),
     warnings: aboveBound(cells, series),
   };
@@ -89,13 +86,6 @@ function axesOf(results: SweepResults): Axis[] {
   const varied = sweepAxes({ vary: conditionsOf(results), defaults: {} });
   const { x, columns, rows } = layoutOf(varied);
   return [...rows, ...(columns === null ? [] : [columns]), ...(x === null ? [] : [x])];
-}
-
-/** Prefers a deployable series over one that takes the best value of each cell. */
-function oursOf(series: readonly Series[]): number | null {
-  const deployable = series.findIndex(({ kind, tuned }) => kind === OURS && tuned.length === 0);
-  const any = deployable >= 0 ? deployable : series.findIndex(({ kind }) => kind === OURS);
-  return any < 0 ? null : any;
 }
 
 /** More than rounding: nothing may exceed a bound, unless executions happen to be shorter than their profile. */

@@ -50,7 +50,7 @@ export interface Series {
 }
 
 /** The policy of this project. */
-export const OURS = 'escapement';
+const OURS = 'escapement';
 
 /** Text for an option that the sweep of a run did not vary. */
 const AS_WRITTEN = 'as written';
