@@ -162,9 +162,7 @@ test('profile measure refuses a fill that changes answers, unless config.yaml sa
   const { status, stdout } = await measure();
   expect([status, stdout]).toEqual([
     0,
-    expect.stringMatching(
-      /^warning: padded as config\.yaml says, but answers depend on it: /m,
-    ),
+    expect.stringMatching(/^warning: padded as config\.yaml says, but answers depend on it: /m),
   ]);
 });
 
