@@ -61,11 +61,10 @@ it('a threshold or target on a rate fails, with the reason', async () => {
     const missed = await run('simulate', 'x.yaml', '--threshold', threshold);
     expect(missed).toMatchObject({ status: 3, stdout: expect.stringContaining(`✗ ${threshold}: ${text}`) });
   }
-  const over = ['--over', 'cluster.gpus=1:2', '--set', 'cluster.gpus=1'];
-  const planned = await run('plan', 'x.yaml', ...over, '--target', 'goodputRps>=1');
+  const planned = await run('plan', 'x.yaml', '--over', 'cluster.gpus.v100=1:2', '--target', 'goodputRps>=1');
   expect(planned).toMatchObject({
     status: 3,
-    stdout: expect.stringContaining(`${text} at 1 GPU, the closest`),
+    stdout: expect.stringContaining(`${text} at 1 × v100, the closest`),
   });
   const bound = await runCli(['bound', 'x.yaml', '--json'], { cwd: dir });
   expect(JSON.parse(bound.stdout)).toMatchObject({ offeredRps: null, fluidRps: null, bestRps: null });
