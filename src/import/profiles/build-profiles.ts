@@ -83,10 +83,12 @@ function profileOf(
   const guess = (about: string, of = what) => note(about, of, assumed);
   const tables = tablesOf(group, what, options, guess);
   const { length, batches: rows } = tables.pop()!;
+  const hasLengths = measurements.some((one) => one.model === model && one.length !== length);
   if (tables.length > 0) {
     const shorter = tables.map((table) => table.length);
     note(`inputs of lengths ${shorter.join(', ')} and ${length}; the table below is of the longest`, what);
-  }
+  } else if (length !== undefined && !hasLengths)
+    guess(`only inputs of length ${length} were measured, and all are taken to be as long`);
   const slower = rows.filter(({ medianMs }, i) => medianMs > (rows[i + 1]?.medianMs ?? medianMs));
   const [worst] = slower;
   if (worst !== undefined) {
@@ -125,7 +127,7 @@ function profileOf(
     inputBytes: Math.round(inputBytes ?? IMAGE_BYTES),
     outputBytes: Math.round(outputBytes ?? OUTPUT_BYTES),
     batches: rows,
-    ...(length !== undefined && { length, shorter: tables }),
+    ...(hasLengths && { length, shorter: tables }),
     source: {
       weights:
         figure('weightsBytes') !== undefined

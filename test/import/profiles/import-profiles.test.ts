@@ -159,6 +159,9 @@ bert,a10,4,512,21
   expect([a10.length, a10.shorter]).toEqual([512, []]);
   expect(notes).toContain('bert on t4: inputs of lengths 64 and 512; the table below is of the longest');
   expect(notes.join()).not.toMatch(/not used|several rows/);
+  const same = await imported(file('same.csv', text.replaceAll(',64,', ',512,')));
+  expect(same.profiles.map((profile) => profile.length)).toEqual([undefined, undefined]);
+  expect(same.notes.join()).toContain('only inputs of length 512 were measured');
   const uneven = await failure(() => imported(file('uneven.csv', `${text}bert,t4,8,64,20\n`)));
   expect(uneven.message).toContain('must have the batch sizes of the longest length');
   const gap = await failure(() => imported(file('gap.csv', `${text}bert,t4,8,,90\n`)));
