@@ -62,6 +62,7 @@ export async function handler(args: Args): Promise<void> {
   const isListed = args.late || filterOf(args) !== undefined;
   const outcomes = new OutcomeList(isListed ? args.limit : 0, args);
   const { timeline: path, from = 0, to = Number.POSITIVE_INFINITY } = args;
+  if (to <= from) throw usageError('--to: must be later than --from');
   const timeline = path === undefined ? null : new ReplayTimeline(path, from, to);
   const watchers = [outcomes, recorder, timeline].filter((watcher) => watcher !== null);
   const replay = await replayJournal(file, {
@@ -98,6 +99,10 @@ export async function handler(args: Args): Promise<void> {
     writeOut(`${JSON.stringify(facts)}\n`);
   } else {
     writeOut(replayText(file, header, replay, outcomes));
+    if (timeline !== null)
+      writeOut(
+        `\n${path}: ${plural(timeline.actions, 'action')} and ${plural(timeline.requests, 'request')}\n`,
+      );
     if (isListed) writeOut(lateText(args, outcomes, replay));
     if (flight !== null) writeOut(`\n${ofPipeline === null ? flightText(flight) : pipelineText(ofPipeline)}`);
   }
@@ -144,7 +149,7 @@ function replayText(path: string, header: JournalHeader, replay: Replay, outcome
     ]),
     ...(replay.unanswered === 0
       ? []
-      : [['no answer', `${replay.unanswered} requests at the end of the journal`]]),
+      : [['no answer', `${plural(replay.unanswered, 'request')} at the end of the journal`]]),
     ['digest', digest],
     ['recorded', recorded],
   ]);

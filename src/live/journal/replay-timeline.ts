@@ -20,6 +20,9 @@ const LOADS = { lane: 'WEIGHTS', kind: 'LOAD' } as const;
  */
 export class ReplayTimeline implements RunObserver, ReplayWatcher {
   private readonly file: TimelineFile;
+  /** Actions and requests written. */
+  actions = 0;
+  requests = 0;
   private controller!: Controller;
   private readonly named = new Set<number>();
   private readonly traces = new Map<number, string>();
@@ -63,6 +66,7 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
       ...(action === null ? {} : { action: action.id }),
       ...(traceparent === undefined ? {} : { traceparent }),
     };
+    this.requests++;
     const name = `request ${OUTCOME_NAMES[outcome]}`;
     const shown = { cname: COLORS[outcome], args };
     for (const event of span(REQUESTS, name, 'request', id, arrivalNs, nowNs, shown)) this.file.write(event);
@@ -87,6 +91,7 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
       latestMs: (latestNs === Number.POSITIVE_INFINITY ? endNs : latestNs) / NS_PER_MS,
     };
     this.file.action(entry, id);
+    this.actions++;
   }
 
   close(): void {

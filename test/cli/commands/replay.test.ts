@@ -167,10 +167,12 @@ describe('escapement replay', () => {
 
     const timelineOf = async (path: string, ...args: string[]) => {
       const file = `${path}.json`;
-      const { status, stderr } = await runCli(['replay', path, '--timeline', file, ...args]);
+      const { status, stdout, stderr } = await runCli(['replay', path, '--timeline', file, ...args]);
       expect([status, stderr]).toEqual([0, '']);
       const events: Event[] = JSON.parse(readFileSync(file, 'utf8')).traceEvents;
       const ran = events.filter(({ ph }) => ph === 'X');
+      const asked = events.filter(({ ph, cat }) => ph === 'b' && cat === 'request').length;
+      expect(stdout).toMatch(new RegExp(`json: ${ran.length} actions? and ${asked} requests?\\n$`));
       const ends = new Map(
         events.flatMap(({ ph, cat, id, ts }) => (ph === 'e' ? [[`${cat} ${id}`, ts]] : [])),
       );
@@ -203,6 +205,12 @@ describe('escapement replay', () => {
       const shared = { sloMs: 25, cold: false, action: 0, traceparent: '00-1-2-01' };
       expect(spans[1]!.args).toEqual({ model: 'resnet50-0', outcome: 'ok', ...shared });
       expect(spans[2]!.args).toEqual({ model: 'resnet50-1', outcome: 'rejected', sloMs: 1, cold: true });
+    });
+
+    it('refuses a part that ends before it begins', async () => {
+      const part = ['--timeline', `${recording.path}.none`, '--from', '2s', '--to', '2s'];
+      const { status, stderr } = await runCli(['replay', recording.path, ...part]);
+      expect([status, stderr]).toEqual([2, 'escapement: E_USAGE: --to: must be later than --from\n']);
     });
 
     it('shows all that overlaps a part of the run, in lanes that do one thing at a time', async () => {
