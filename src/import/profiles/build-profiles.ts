@@ -148,6 +148,13 @@ function profileOf(
  */
 function withAllSizes(profiles: readonly BuiltProfile[], note: Note): BuiltProfile[] {
   return profiles.map((one) => {
+    const other = profiles.find(
+      ({ model, profile }) => model === one.model && lengthsOf(profile) !== lengthsOf(one.profile),
+    );
+    if (other !== undefined) {
+      const what = `${one.model} was measured with ${lengthsOf(one.profile)} on ${one.gpu} and ${lengthsOf(other.profile)} on ${other.gpu}: measure the same lengths`;
+      throw new EscapementError('E_PROFILE', what);
+    }
     const { batches, shorter, source } = one.profile;
     const assumed = [...(source.assumed ?? [])];
     const wanted = profiles
@@ -170,6 +177,11 @@ function withAllSizes(profiles: readonly BuiltProfile[], note: Note): BuiltProfi
   });
 }
 
+function lengthsOf({ length, shorter = [] }: Profile): string {
+  if (length === undefined) return 'no lengths';
+  return `lengths ${[...shorter, { length }].map((table) => table.length).join(', ')}`;
+}
+
 /** Batches with those of the `wanted` sizes that lie between two of theirs. */
 function withSizes(
   batches: Profile['batches'],
@@ -189,7 +201,7 @@ function withSizes(
   return [...known.values()].sort((a, b) => a.batch - b.batch);
 }
 
-/** Batches by length, ascending. */
+/** Batches by length, ascending, of the sizes that all lengths have: a batch is padded to that of its longest input. */
 function tablesOf(
   group: readonly Measurement[],
   what: string,
@@ -201,10 +213,15 @@ function tablesOf(
     const mixed = `${what} has rows with a length and rows without`;
     throw new EscapementError('E_PROFILE', mixed, { file: group[0]!.from });
   }
-  return lengths.map((length) => {
+  const tables = lengths.map((length) => {
     const ofLength = group.filter((one) => one.length === length);
     return { length: length!, batches: batchesOf(ofLength, what, options, guess) };
   });
+  const isCommon = ({ batch }: Profile['batches'][number]) =>
+    tables.every(({ batches }) => batches.some((row) => row.batch === batch));
+  if (!tables.every(({ batches }) => batches.every(isCommon)))
+    guess('batch sizes that were not measured at every length are left out');
+  return tables.map(({ length, batches }) => ({ length, batches: batches.filter(isCommon) }));
 }
 
 /** Batches of a profile, ascending from 1. */

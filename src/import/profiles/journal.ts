@@ -50,7 +50,7 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
         const spec = cluster.models[action.model]!;
         const { name, lengths } = spec;
         specs.set(name, spec);
-        // A profile has one curve; that of the longest inputs is the safe one.
+        // Shorter inputs may have run too rarely to be measured; a profile of the longest is the safe one.
         if (action.kind === INFER && lengths !== undefined && action.bucket !== lengths.length - 1) return;
         const batch = action.kind === LOAD ? 'LOAD' : action.batchSize;
         add(JSON.stringify([name, kindOf(header, action.gpu), batch]), action.endNs - action.beginNs);

@@ -190,6 +190,7 @@ function ofRow(cells: Cells, from: string, stated: Stated, notes: Set<string>, f
   const precision = textOf('precision') ?? stated.precision;
   const parameters = figure('parameters');
   const side = figure('imageSide');
+  const length = figure('length', 1);
   const ofModel = {
     model,
     precision,
@@ -200,7 +201,7 @@ function ofRow(cells: Cells, from: string, stated: Stated, notes: Set<string>, f
     loadMs: figure('load'),
     inputBytes: figure('input', 0) ?? (side && side * side * RGB_FLOAT_BYTES),
     outputBytes: figure('output', 0),
-    length: figure('length', 1),
+    length: length && Math.ceil(length),
     from,
   };
   if (side !== undefined) notes.add('inputs are taken to be square RGB images in FP32');

@@ -142,6 +142,9 @@ bert,t4,4,64,10.6
 bert,a10,1,512,6
 bert,a10,2,512,11
 bert,a10,4,512,21
+bert,a10,1,64,3
+bert,a10,2,64,4
+bert,a10,4,64,5
 `;
   const { profiles, notes } = await imported(file('lengths.csv', text));
   const [t4, a10] = profiles as [Profile, Profile];
@@ -156,14 +159,19 @@ bert,a10,4,512,21
     [2, 6.6],
     [4, 10.6],
   ]);
-  expect([a10.length, a10.shorter]).toEqual([512, []]);
-  expect(notes).toContain('bert on t4: inputs of lengths 64 and 512; the table below is of the longest');
+  expect(a10.shorter!.map(({ batches }) => batches.length)).toEqual([3]);
+  const other = await failure(() => imported(file('other.csv', text.replaceAll(/(a10,\d),64/g, '$1,32'))));
+  expect(other.message).toContain('bert was measured with lengths 64, 512 on t4 and lengths 32, 512 on a10');
+  expect(notes.join()).toContain('inputs of lengths 64 and 512; the table below is of the longest');
   expect(notes.join()).not.toMatch(/not used|several rows/);
   const same = await imported(file('same.csv', text.replaceAll(',64,', ',512,')));
   expect(same.profiles.map((profile) => profile.length)).toEqual([undefined, undefined]);
   expect(same.notes.join()).toContain('only inputs of length 512 were measured');
-  const uneven = await failure(() => imported(file('uneven.csv', `${text}bert,t4,8,64,20\n`)));
-  expect(uneven.message).toContain('must have the batch sizes of the longest length');
+  const uneven = await imported(file('uneven.csv', `${text}bert,t4,8,64,20\n`));
+  expect(uneven.profiles).toEqual(
+    profiles.map((profile) => expect.objectContaining({ batches: profile.batches })),
+  );
+  expect(uneven.notes.join()).toContain('batch sizes that were not measured at every length are left out');
   const gap = await failure(() => imported(file('gap.csv', `${text}bert,t4,8,,90\n`)));
   expect(gap.message).toContain('bert on t4 has rows with a length and rows without');
 });
