@@ -18,6 +18,7 @@ import { writeErr, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { json } from '../common-options.js';
 import { duration, group, list, required, text, toggle, usageError, type ValuesOf } from '../options.js';
+import { checkOutputFlags } from '../output-flags.js';
 import { failedText, filterOf, filterOptions, refuseUnknown } from '../request-filters.js';
 
 export const flags = {
@@ -56,6 +57,7 @@ export async function handler(args: Args): Promise<void> {
   const { loadPluginFiles } = await import('../../config/plugins.js');
   const { replayJournal } = await import('../../live/journal/replay.js');
   const { file, request } = args;
+  checkOutputFlags({ timeline: args.timeline }, [file]);
   const recorder = request === undefined ? null : new FlightRecorder(request);
   const plugins = await loadPluginFiles(args.plugin, ON_DISK);
   let header!: JournalHeader;
