@@ -33,8 +33,10 @@ const rateOf = quantityOf(parseRate, Number.MIN_VALUE, 'must be a rate above 0 s
 export const text = optional((given) => given);
 export const textOr = withDefault((given) => given);
 
-/** A file named by an option, read when it is used. */
+/** A file named by an option, read once, when it is used. */
 export class GivenFile {
+  private content: Buffer | undefined;
+
   constructor(
     readonly path: string,
     private readonly flag: string,
@@ -43,7 +45,8 @@ export class GivenFile {
   /** Throws `E_FILE_MISSING`. */
   get bytes(): Buffer {
     try {
-      return readFileSync(inputPath(this.path));
+      this.content ??= readFileSync(inputPath(this.path));
+      return this.content;
     } catch (error) {
       throw fileProblem(error, this.path, { flag: this.flag });
     }
