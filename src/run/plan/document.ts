@@ -33,11 +33,12 @@ export function planDocument(plan: Plan): Document {
   const flags =
     answer === null ? [] : shown!.settings.filter((one) => /^(policy|cluster|scaler)\./.test(one));
   const heading = minimize === null ? keyLabel(over[0]!.key) : 'fleet';
+  const title = whatIfs === undefined ? plan.headline : decisionTitle(plan);
   return {
     kind: `escapement plan · ${name}`,
-    title: whatIfs === undefined ? plan.headline : decisionTitle(plan),
+    title,
     lead: [
-      ...answerLines(plan).slice(1),
+      ...answerLines(plan).filter((line) => line !== title),
       ...(whatIfs?.headroom ? [headroomText(targets, whatIfs.headroom)] : []),
       ...plan.notes.map((note) => `note: ${note}`),
     ],
@@ -56,7 +57,7 @@ export function planDocument(plan: Plan): Document {
               title: 'What if?',
               blocks: [
                 { text: policyLine(policy, plan, whatIfs.scenarios) },
-                { table: triedTable('scenario', plan, whatIfs.scenarios) },
+                { table: triedTable('scenario', plan, whatIfs.scenarios, true) },
                 { text: SCENARIOS, tone: 'small' as const },
               ],
             },
@@ -67,7 +68,7 @@ export function planDocument(plan: Plan): Document {
         title: 'Tried',
         blocks: [
           { text: policyLine(policy, plan, plan.tried) },
-          { table: triedTable(heading, plan, plan.tried, shown) },
+          { table: triedTable(heading, plan, plan.tried, false, shown) },
         ],
       },
       ...(flags.length === 0 ? [] : [{ title: 'Flags', blocks: [{ code: setFlags(flags).join(' ') }] }]),
@@ -112,22 +113,22 @@ export function scenariosText(results: ScenarioResults): string {
   const { policy, scenarios, headroom, targets } = results;
   const blocks = [
     { text: policyLine(policy, results, scenarios) },
-    { table: triedTable('scenario', results, scenarios) },
+    { table: triedTable('scenario', results, scenarios, true) },
   ];
   const title = headroom === null ? '' : headroomText(targets, headroom);
   return documentText({ kind: '', title, lead: [], sections: [{ title: '', blocks }] });
 }
 
 function commandOf({ targets, minimize, survives, over, overrides, seeds, tried }: Plan): string {
-  // The first alone where no seed changes a run.
-  const ran = Math.max(1, ...tried.map(({ cells }) => cells.length));
+  const isOnce =
+    tried.some(({ cells }) => cells.length === 1) && tried.every(({ cells }) => cells.length < 2);
   return commandLine('plan', [
     ...targets.map(({ text }) => `--target ${quoted(text)}`),
     ...(minimize === null ? [] : [`--minimize ${minimize}`]),
     ...(survives ? ['--survive 1'] : []),
     `--over ${quoted(over.map(written).join(','))}`,
     ...setFlags(overrides),
-    `--seeds ${seeds.slice(0, ran).join(',')}`,
+    `--seeds ${(isOnce ? seeds.slice(0, 1) : seeds).join(',')}`,
   ]);
 }
 
@@ -201,9 +202,9 @@ function triedTable(
   title: string,
   { targets }: Pick<PlanInputs, 'targets'>,
   tried: readonly Tried[],
+  isScenario: boolean,
   answer?: Tried,
 ): Table {
-  const isScenario = title === 'scenario';
   const figure = (heading: string, target: Threshold, of: (one: Tried) => TargetFigure | undefined) => ({
     ...{ title: heading, numeric: true },
     cell: (one: Tried) => {

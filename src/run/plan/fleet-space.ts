@@ -122,10 +122,6 @@ export async function fleetSpace(asked: Asked): Promise<SearchSpace> {
         ruledOut: reach && (async (fleet) => reach(await prober.bounds(bare(fleet)))),
         judge: async (fleet) => (await prober.judge(bare(fleet))).meets,
       });
-      const at = found.answer === null ? -1 : fleets.indexOf(found.answer);
-      // The page for the decision shows a larger choice as well.
-      const next = fleets[at + 1];
-      if (asked.asksWhatIf && at >= 0 && next !== undefined) await prober.judge(bare(next));
       const tried = await prober.tried();
       const answer = tried.find(({ value }) => value === found.answer?.value) ?? null;
       const headline =

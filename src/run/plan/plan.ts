@@ -49,10 +49,8 @@ export async function makePlan(request: PlanRequest): Promise<Plan> {
   const overs = request.over.split(',').map(parseOver);
   const seeds = parseSeeds(request.seeds);
   const source = await readExperimentSource(request.file);
-  const asked = { source, targets, overs, overrides, survives, asksWhatIf };
+  const asked = { source, targets, overs, overrides, survives };
   const space = minimize === null ? await keySpace(asked, request.prefer) : await fleetSpace(asked);
-  const twice = overrides.find((override) => overs.some(({ key }) => override.startsWith(`${key}=`)));
-  if (twice !== undefined) throw usage(`--set ${twice}: --over gives its values: leave one of the two out`);
   const options = { ...{ source, overrides, overs, survives, seeds, targets, version, onRun } };
   const ends = await endsOf(options, space.ends);
   const [first] = ends as [Experiment];

@@ -36,8 +36,6 @@ export interface Asked {
   readonly overrides: readonly string[];
   /** True: targets must also hold after the loss of any one GPU. */
   readonly survives: boolean;
-  /** True: the answer is also run in scenarios. */
-  readonly asksWhatIf: boolean;
   readonly source: SourceDocument;
   readonly targets: readonly Threshold[];
   readonly overs: readonly Over[];

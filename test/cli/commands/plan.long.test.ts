@@ -88,7 +88,6 @@ test.each([
     2,
     /E_USAGE: --over cluster\.gpus: a list: name an entry, as cluster\.gpus\.KIND does/,
   ],
-  [[...GPUS, '--set', 'cluster.gpus=2'], 2, /E_USAGE: --set cluster\.gpus=2: --over gives its values/],
   [
     [...TARGET, '--over', 'policy.scheduleAhead=1ms:9ms', '--set', 'policy.kind=fifo'],
     11,
