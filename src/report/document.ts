@@ -3,7 +3,7 @@ import { alignColumns } from '../text/table.js';
 import { hanging } from '../text/terminal.js';
 import { COLUMNS, wrap } from '../text/wrap.js';
 
-/** A report, described once: as a page (`html/document-page.ts`) and for the terminal (`terminal/document-text.ts`). */
+/** A report, described once: as a page (`html/page.ts`) and for the terminal (`documentText`). */
 export interface Document {
   /** Kind of the report and name of its subject, in small print above the title. */
   readonly kind: string;
@@ -20,8 +20,6 @@ export interface Section {
   readonly blocks: readonly Block[];
   /** Where it is shown; absent: on pages and on terminals. */
   readonly only?: 'page' | 'terminal';
-  /** Left out of prints. */
-  readonly isAppendix?: boolean;
 }
 
 export type Block =

@@ -54,7 +54,7 @@ function ms(value: number): string {
 /** Largest number of models in a table. */
 const MOST_MODELS = 20;
 
-/** Models with failed requests, worst first, as many as a table or chart shows. */
+/** Models with failed requests, worst first, as many as a table shows. */
 export function hurtModels(models: readonly ModelFigures[], most = MOST_MODELS): ModelFigures[] {
   return models.filter(({ requests }) => requests.ok < requests.offered).slice(0, most);
 }

@@ -114,11 +114,9 @@ ${sections
   return page(`${kind}: ${title}`, body, charts.length > 0);
 }
 
-function sectionMarkup({ title, blocks, isAppendix = false }: Section, charts: readonly PageChart[]): Markup {
+function sectionMarkup({ title, blocks }: Section, charts: readonly PageChart[]): Markup {
   const content = html`${blocks.map((block) => html`${blockMarkup(block, charts)}\n`)}`;
-  return title === ''
-    ? content
-    : html`<section${isAppendix ? html` class="appendix"` : ''}><h2>${title}</h2>\n${content}\n</section>\n`;
+  return title === '' ? content : html`<section><h2>${title}</h2>\n${content}\n</section>\n`;
 }
 
 function blockMarkup(block: Block, charts: readonly PageChart[]): Markup {

@@ -58,6 +58,6 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
   .scroll { overflow: visible; } table { font-size: 8pt; } th, td { padding: 2px 5px; line-height: 1.3; white-space: normal; } pre { white-space: pre-wrap; }
   .scripted .hint { display: none; } h2 { break-after: avoid; margin: 14px 0 4px; font-size: 13pt; } h1 { font-size: 20pt; }
   h1 + p { font-size: 11pt; } th, p.small { font-size: 8pt; } pre { padding: 6px 10px; }
-  p { max-width: none; line-height: 1.4; } header p, section p { margin: 4px 0; } .appendix, .appendix ~ details { display: none; }
-  main:has(.appendix) figure { width: 45%; } main:not(:has(.appendix)) section:has(> figure) { break-before: page; } }
+  p { max-width: none; line-height: 1.4; } header p, section p { margin: 4px 0; }
+  section:has(> figure) { break-before: page; } }
 `;
