@@ -55,33 +55,6 @@ export function servableWindows(
   return windowsOf(requests, kept.subarray(0, count), opensNs, closesNs, leastNs.length);
 }
 
-/** Standard deviations above the mean at which a bound on what messages leave in time is drawn. */
-const DEVIATIONS = 3;
-
-/**
- * Limit on how many of the requests `kept`, or what weight of them, can be answered in time if each message takes an
- * exponential delay of mean `jitterNs` on top of `delayNs`: the mean over runs and three standard deviations.
- */
-export function mostInTime(
-  { model, sloNs, weight, bucket }: OfferedRequests,
-  kept: Int32Array,
-  leastNs: readonly (readonly number[])[],
-  delayNs: number,
-  jitterNs: number,
-): number {
-  let mean = 0;
-  let variance = 0;
-  for (const i of kept) {
-    const spareNs = sloNs[i] - 2 * delayNs - leastNs[model[i]][bucket?.[i] ?? 0];
-    // Two exponential delays: an Erlang distribution.
-    const late = Math.exp(-spareNs / jitterNs) * (1 + spareNs / jitterNs);
-    const worth = weight?.[i] ?? 1;
-    mean += worth * (1 - late);
-    variance += worth ** 2 * late * (1 - late);
-  }
-  return mean + DEVIATIONS * Math.sqrt(variance);
-}
-
 /** Windows of some of the requests, in order of their opening. */
 export function windowsOf(
   { model, weight, bucket }: OfferedRequests,

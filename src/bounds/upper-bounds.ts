@@ -8,7 +8,7 @@ import { type KindPricesInput, kindPrices } from './kind-prices.js';
 import { mostServed } from './most-served.js';
 import { joinSteps, stepRequests } from './pipelines.js';
 import { priced } from './priced.js';
-import { mostInTime, type OfferedRequests, servableWindows, type Windows } from './requests.js';
+import { type OfferedRequests, servableWindows, type Windows } from './requests.js';
 import { timePriced } from './time-priced.js';
 
 /** Default limit of policies on batch sizes. */
@@ -25,8 +25,6 @@ export interface BoundedCluster {
   readonly maxBatch?: number;
   /** One-way delay of messages between controller and GPUs; 0 by default. */
   readonly delayNs?: number;
-  /** Mean of an exponential delay of each message on top; 0 by default. */
-  readonly jitterNs?: number;
   /** True if no GPU holds a model at time 0, so that no batch can begin before a LOAD has ended. */
   readonly startsCold?: boolean;
   /** Pipelines, which requests number after the models. */
@@ -58,21 +56,20 @@ export interface UpperBounds {
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
   const { gpus, pipelines = [] } = cluster;
-  const { kinds, windows, fluidNs, costNs, speed, free, inTime } = boundedProblem(requests, cluster);
+  const { kinds, windows, fluidNs, costNs, speed, free } = boundedProblem(requests, cluster);
   const isWeighted = windows.weight !== null;
   const round = isWeighted ? upwards : whole;
-  const fluid = round(free + Math.min(inTime, mostServed(windows, fluidNs, speed).served));
+  const fluid = round(free + mostServed(windows, fluidNs, speed).served);
   const shared = mostServed(windows, costNs, speed);
   const windowLimited = Math.min(fluid, round(free + shared.served));
   if (gpus > 1 || isWeighted || pipelines.length > 0)
     return { fluid, windowLimited, priced: null, timePriced: null };
   const constant = priced(windows, kinds, costNs);
-  const varying = timePriced(windows, kinds, constant.price, shared.scarceNs);
   return {
     fluid,
     windowLimited,
-    priced: whole(Math.min(constant.served, inTime)),
-    timePriced: whole(Math.min(constant.served, varying, inTime)),
+    priced: whole(constant.served),
+    timePriced: whole(Math.min(constant.served, timePriced(windows, kinds, constant.price, shared.scarceNs))),
   };
 }
 
@@ -84,8 +81,6 @@ interface BoundedProblem extends PricedBatches {
   readonly costNs: Float64Array;
   /** Requests that take no GPU time, or their weight; they have no windows. */
   readonly free: number;
-  /** Most of the requests, or of their weight, that messages leave in time; Infinity: not limited. */
-  readonly inTime: number;
 }
 
 export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluster): BoundedProblem {
@@ -94,7 +89,6 @@ export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluste
     gpus,
     maxBatch = DEFAULT_MAX_BATCH,
     delayNs = 0,
-    jitterNs = 0,
     startsCold = false,
     pipelines = [],
   } = cluster;
@@ -113,11 +107,7 @@ export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluste
       ? { windows, costsNs, free: 0 }
       : joinSteps(requests, steps, windows, costsNs, models.length + pipelines.length);
   const [fluidNs, costNs] = joined.costsNs;
-  const inTime =
-    jitterNs === 0 || steps !== null
-      ? Number.POSITIVE_INFINITY
-      : mostInTime(requests, windows.request, leastNs, delayNs, jitterNs);
-  return { kinds, speed, windows: joined.windows, fluidNs, costNs, free: joined.free, inTime };
+  return { kinds, speed, windows: joined.windows, fluidNs, costNs, free: joined.free };
 }
 
 /** End of the earliest LOAD of each model, sent at time 0. */

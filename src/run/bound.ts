@@ -16,8 +16,8 @@ import { trueModels } from '../sim/true-models.js';
  * Upper bounds on the goodput of any scheduler in an experiment, from its counted requests, without running them.
  * Batches are limited by the policy's `maxBatch`, if any. GPUs run at the fastest clock that the experiment sets.
  * Executions take the same times as with `cluster.noise.profile`; if other noise shortens them, the bounds hold only on
- * average; with `cluster.network.jitter`, in nearly all runs. Throws `E_CONFIG_VALUE` for closed-loop workloads, whose
- * requests depend on the answers, and coded errors for bad traces.
+ * average. Throws `E_CONFIG_VALUE` for closed-loop workloads, whose requests depend on the answers, and coded errors
+ * for bad traces.
  *
  * `fairness` (0 to 1): also the bound for schedulers under which no model's attainment is below that share of the
  * overall one. Not with pipelines.
@@ -31,14 +31,12 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
   const workload = await openWorkloads(experiment);
   const requests = await readCounted(workload, experiment);
   const maxBatch = policy.options.maxBatch;
-  const networks = [cluster.network, ...cluster.changes.map(({ network }) => network)];
   const bounded = {
     models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
     gpus: cluster.gpus,
     kinds: cluster.kinds,
     maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
-    delayNs: Math.min(...networks.map(({ delayNs }) => delayNs)),
-    jitterNs: Math.min(...networks.map(({ jitterNs }) => jitterNs)),
+    delayNs: Math.min(cluster.network.delayNs, ...cluster.changes.map(({ network }) => network.delayNs)),
     startsCold: true,
     pipelines,
   };

@@ -102,7 +102,7 @@ function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): st
   return above.length === 0
     ? []
     : [
-        `goodput exceeds the bound in ${plural(above.length, 'case')}, first by ${above[0]}: with varying execution times or messages (cluster.noise, cluster.network.jitter) that can be luck, otherwise it is a bug`,
+        `goodput exceeds the bound in ${plural(above.length, 'case')}, first by ${above[0]}: with varying execution times (cluster.noise) that can be luck, otherwise it is a bug`,
       ];
 }
 

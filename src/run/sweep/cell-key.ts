@@ -34,13 +34,13 @@ export function cellKey(experiment: Experiment, version: string, metrics: readon
 export function boundKey(experiment: Experiment, version: string): string {
   const { seed, models, pipelines, classes, workloads, sloNs, warmupNs, cluster, policy } = experiment;
   const { gpus, kinds, gpuClock, noise, network, changes } = cluster;
-  const networks = [network, ...changes.map((change) => change.network)];
+  const delaysNs = [network, ...changes.map((change) => change.network)].map(({ delayNs }) => delayNs);
   const fleet = {
     gpus,
     kinds,
     gpuClock,
     profile: noise.profile,
-    networks,
+    delaysNs,
     maxBatch: policy.options.maxBatch,
   };
   const said = { seed, models, pipelines, classes, workloads, sloNs, warmupNs, ...fleet };

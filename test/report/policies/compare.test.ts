@@ -72,7 +72,7 @@ describe('the bound', () => {
       boundRps: 500,
     }));
     expect(warnings).toEqual([
-      'goodput exceeds the bound in 2 cases, first by fifo at SLO 25 ms: with varying execution times or messages (cluster.noise, cluster.network.jitter) that can be luck, otherwise it is a bug',
+      'goodput exceeds the bound in 2 cases, first by fifo at SLO 25 ms: with varying execution times (cluster.noise) that can be luck, otherwise it is a bug',
     ]);
   });
 });

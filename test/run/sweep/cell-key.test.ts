@@ -59,7 +59,7 @@ test('cells whose workload, models, GPUs and batches are the same share a bound'
   const plain = await key('', { of: boundKey });
   for (const same of [
     'policy: { kind: clockwork, scheduleAhead: 1ms }\n',
-    'cluster: { noise: { exec: 5% } }\n',
+    'cluster: { noise: { exec: 5% }, network: { jitter: 1ms } }\n',
     'admission: predict\n',
   ])
     expect(await key(same, { of: boundKey })).toBe(plain);
@@ -67,7 +67,6 @@ test('cells whose workload, models, GPUs and batches are the same share a bound'
     'policy: { kind: clockwork, maxBatch: 4 }\n',
     'cluster: { gpus: 2 }\n',
     'cluster: { network: { delay: 1ms } }\n',
-    'cluster: { network: { jitter: 1ms } }\n',
     'pipelines: { name: chain, steps: [{ model: fit-25.6M }] }\n',
     'cluster: { noise: { profile: 5% } }\n',
     'slo: 50ms\n',
