@@ -51,11 +51,11 @@ export class RecentActions {
     this.put(row, mark);
   }
 
-  /** Copies of all rows that changed after `mark`, in order of id. */
-  since(mark: number): Float64Array[] {
+  /** Copies of the rows that changed after `mark`, at most the `most` latest and older LOADs, in order of id. */
+  since(mark: number, most?: number): Float64Array[] {
     const old = [...this.loads.values()]
       .filter((load) => load.mark > mark && this.latest.row(load.row[ACTION.id]) === null)
       .map(({ row }) => row);
-    return [...old.sort((a, b) => a[ACTION.id] - b[ACTION.id]), ...this.latest.since(mark)];
+    return [...old.sort((a, b) => a[ACTION.id] - b[ACTION.id]), ...this.latest.since(mark, most)];
   }
 }

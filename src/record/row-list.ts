@@ -78,15 +78,14 @@ export class RowRing {
     return this.values[at] === id ? this.values.subarray(at, at + this.columns) : null;
   }
 
-  /** Copies of all rows that changed after `mark`, in order of id. */
-  since(mark: number): Float64Array[] {
+  /** Copies of the rows that changed after `mark`, at most the `most` latest, in order of id. */
+  since(mark: number, most = Number.POSITIVE_INFINITY): Float64Array[] {
     const { values, columns, marks } = this;
-    const rows: Float64Array[] = [];
-    for (const [place, changed] of marks.entries()) {
-      const at = place * columns;
-      if (changed > mark && !Number.isNaN(values[at])) rows.push(values.slice(at, at + columns));
-    }
-    return rows.sort((a, b) => a[0] - b[0]);
+    const changed: number[] = [];
+    for (let place = 0; place < marks.length; place++)
+      if (marks[place] > mark && !Number.isNaN(values[place * columns])) changed.push(place * columns);
+    changed.sort((a, b) => values[a] - values[b]);
+    return changed.slice(-most).map((at) => values.slice(at, at + columns));
   }
 
   private placeOf(id: number): number {

@@ -10,6 +10,8 @@ import { answeredRow, plannedRow, REQUEST_COLUMNS } from '../../../record/run-ro
 /** Number of rows kept for pages: 256 and 352 KiB. */
 const ACTIONS = 2048;
 const REQUESTS = 4096;
+/** Most rows of each in one answer to a page that has the earlier ones: copying them takes the scheduler's time. */
+const MOST_NEW = 1000;
 
 /** The latest actions and answers of a server, in a fixed amount of memory. Every change has a number, the next one. */
 export class RecentActivity implements RunObserver {
@@ -50,9 +52,10 @@ export class RecentActivity implements RunObserver {
 
   /** Rows of `ACTION` and `REQUEST` of src/record/run-rows.ts that changed after `mark`. */
   since(mark: number): Record<'actions' | 'requests', Float64Array<ArrayBuffer>> {
+    const most = mark === 0 ? Number.POSITIVE_INFINITY : MOST_NEW;
     return {
-      actions: joinedRows(this.actions.since(mark)),
-      requests: joinedRows(this.requests.since(mark)),
+      actions: joinedRows(this.actions.since(mark, most)),
+      requests: joinedRows(this.requests.since(mark, most)),
     };
   }
 }

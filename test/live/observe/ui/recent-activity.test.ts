@@ -25,6 +25,9 @@ it('keeps so much at most, and tells what is new', () => {
     actions: new Float64Array(),
     requests: new Float64Array([30_500, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1, -1, -1]),
   });
+  for (let i = 0; i < 2000; i++) answer();
+  const latest = activity.since(mark).requests;
+  expect([latest[0], latest.length / REQUEST_COLUMNS]).toEqual([31_501, 1000]);
 });
 
 it('tells an action again when it has ended', () => {
