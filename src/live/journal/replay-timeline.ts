@@ -26,6 +26,8 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
   private controller!: Controller;
   private readonly named = new Set<number>();
   private readonly traces = new Map<number, string>();
+  /** By GPU and lane: end of the last action shown. */
+  private readonly freeNs = new Map<string, number>();
 
   constructor(
     path: string,
@@ -83,12 +85,17 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
     if ((kind !== INFER && kind !== LOAD) || endNs < this.fromNs || beginNs >= this.toNs) return;
     if (!this.named.has(gpu)) this.file.nameGpu(gpu);
     this.named.add(gpu);
+    const lane = `${gpu} ${kind}`;
+    // Viewers drop slices that overlap, and clocks of workers are read with an error.
+    const fromNs = Math.max(beginNs, this.freeNs.get(lane) ?? 0);
+    const toNs = Math.max(fromNs, endNs);
+    this.freeNs.set(lane, toNs);
     const entry: TimelineEntry = {
       ...(kind === INFER ? INFERS : LOADS),
       ...{ gpu, model: this.controller.nameOf(model), batch, status },
-      ...{ beginMs: beginNs / NS_PER_MS, endMs: endNs / NS_PER_MS, sentMs: sentNs / NS_PER_MS },
+      ...{ beginMs: fromNs / NS_PER_MS, endMs: toNs / NS_PER_MS, sentMs: sentNs / NS_PER_MS },
       earliestMs: Math.max(earliestNs, sentNs) / NS_PER_MS,
-      latestMs: (latestNs === Number.POSITIVE_INFINITY ? endNs : latestNs) / NS_PER_MS,
+      latestMs: (latestNs === Number.POSITIVE_INFINITY ? toNs : latestNs) / NS_PER_MS,
     };
     this.file.action(entry, id);
     this.actions++;

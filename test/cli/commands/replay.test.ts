@@ -207,6 +207,29 @@ describe('escapement replay', () => {
       expect(spans[2]!.args).toEqual({ model: 'resnet50-1', outcome: 'rejected', sloMs: 1, cold: true });
     });
 
+    it('shows actions one after another where clocks make them overlap, and does not replace the journal', async () => {
+      const path = journalPath('overlap.journal');
+      const lines = [
+        formatHeader(header('escapement', { gpus: 1 })),
+        ...['u 0 0 0', 's 0'],
+        ...[`o 0 ${100 * MS} ${25 * MS} 0`, `s ${100 * MS}`, `r 0 0 ${100 * MS} ${103 * MS} 1`],
+        ...[
+          `o 0 ${104 * MS} ${25 * MS} 0`,
+          `s ${104 * MS}`,
+          `r 1 0 ${102 * MS} ${105 * MS} 1`,
+          `s ${106 * MS}`,
+        ],
+      ];
+      writeFileSync(path, `${lines.join('\n')}\n`);
+      const { ran } = await timelineOf(path);
+      expect(ran.map(({ ts, dur }) => [ts, dur])).toEqual([
+        [100_000, 3_000],
+        [103_000, 2_000],
+      ]);
+      const { status, stderr } = await runCli(['replay', path, '--timeline', path]);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('is the input of this command')]);
+    });
+
     it('refuses a part that ends before it begins', async () => {
       const part = ['--timeline', `${recording.path}.none`, '--from', '2s', '--to', '2s'];
       const { status, stderr } = await runCli(['replay', recording.path, ...part]);
