@@ -67,6 +67,7 @@ export class LaneActivity {
     for (let fromNs = Math.max(0, beginNs); fromNs < endNs; ) {
       const second = Math.floor(fromNs / NS_PER_S);
       const toNs = Math.min(endNs, (second + 1) * NS_PER_S);
+      this.newestSecond = Math.max(this.newestSecond, second - busyNs.length);
       while (this.newestSecond < second) busyNs[++this.newestSecond % busyNs.length].fill(0);
       if (second > this.newestSecond - busyNs.length) busyNs[second % busyNs.length][lane] += toNs - fromNs;
       fromNs = toNs;
