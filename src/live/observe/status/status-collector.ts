@@ -122,7 +122,16 @@ class RecentAnswers {
   /** Adds an answer in the place of the oldest. Returns its index: the caller sets how it ended. */
   add(requests: RequestTable, slot: number): number {
     const at = this.added++ % MOST_ANSWERS;
-    for (const column of ASKED) this.columns[column][at] = requests[column][slot];
+    const { columns } = this;
+    columns.arrivalNs[at] = requests.arrivalNs[slot];
+    columns.arrivalCopies[at] = requests.arrivalCopies[slot];
+    columns.user[at] = requests.user[slot];
+    columns.model[at] = requests.model[slot];
+    columns.requestClass[at] = requests.requestClass[slot];
+    columns.tenant[at] = requests.tenant[slot];
+    columns.length[at] = requests.length[slot];
+    columns.step[at] = requests.step[slot];
+    columns.accuracy[at] = requests.accuracy[slot];
     return at;
   }
 
