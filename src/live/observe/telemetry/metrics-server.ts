@@ -131,10 +131,7 @@ async function answer(
 
 function send(response: ServerResponse, { status, contentType, headers = {}, body }: Reply): void {
   response.writeHead(status, { 'content-type': contentType, ...headers });
-  // HEAD has no body, not even a streamed one.
-  if (typeof body !== 'function' || response.req.method === 'HEAD')
-    response.end(typeof body === 'function' ? '' : body);
-  else body(response);
+  response.end(body);
 }
 
 async function listen(guarded: GuardedPort, { host, port }: MetricsServerOptions): Promise<number> {

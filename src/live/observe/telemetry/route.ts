@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http';
-
 /** A route of the metrics port, for GET and HEAD. */
 export interface Route {
   readonly path: string;
@@ -17,8 +15,7 @@ export interface Reply {
   readonly contentType: string;
   /** Headers other than the content type. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The whole body, or a function that streams it. */
-  readonly body: string | Buffer | ((response: ServerResponse) => void);
+  readonly body: string | Buffer;
 }
 
 export function text(status: number, body: string): Reply {

@@ -48,9 +48,11 @@ function heard(socket: Socket): Promise<string> {
   });
 }
 
-/** An answer that begins and does not end. */
-function endless(path: string, isPublic: boolean): Route {
-  const body: Reply['body'] = (response) => void response.write('begun');
+/** More than sockets take from a server whose client does not read. */
+const LARGE = Buffer.alloc(16 * 2 ** 20);
+
+function large(path: string, isPublic: boolean): Route {
+  const body = LARGE;
   return { path, isPublic, answer: () => ({ status: 200, contentType: 'text/plain', body }) };
 }
 
@@ -61,7 +63,7 @@ describe('strangers at the metrics port', () => {
     ['connections that stay after an answer', HEALTH],
     ['public answers that they do not read', 'GET /ui/ HTTP/1.1\r\nhost: a\r\n\r\n'],
   ])('do not keep others out with %s', async (_, bytes) => {
-    const { port, overfilled } = await start([endless('/ui/', true)]);
+    const { port, overfilled } = await start([large('/ui/', true)]);
     const sockets = await flood(port, bytes);
     expect(await heard(await open(port, FRIEND, HEALTH))).toMatch(/^HTTP\/1\.1 200 /);
     expect(sockets.slice(-60).every(({ closed }) => !closed)).toBe(true);
