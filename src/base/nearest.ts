@@ -23,10 +23,15 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return bestDistance === 1 ? best : (onlyPrefix(wanted, known) ?? best);
 }
 
-/** `did you mean "gpus"?`, or the known names if none is close. */
+/** Known names in an error, which is one line. */
+const MOST_KNOWN = 30;
+
+/** `did you mean "gpus"?`, or the known names if none is close, as far as they fit. */
 export function suggestion(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
-  return meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  const more = known.length > MOST_KNOWN ? `, and ${known.length - MOST_KNOWN} more` : '';
+  return `known: ${known.slice(0, MOST_KNOWN).join(', ')}${more}`;
 }
 
 /** Names that may have been meant: the nearest, and those that contain the name; at most `most`. */

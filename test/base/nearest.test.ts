@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from '../../src/base/nearest.js';
+import { nearest, suggestion } from '../../src/base/nearest.js';
 
 it.each([
   ['verson', ['help', 'version'], 'version'],
@@ -27,4 +27,11 @@ it.each([
   ['sch', ['scheduleAhead', 'schema']],
 ])('%s is none of %j', (name, known) => {
   expect(nearest(name, known)).toBeUndefined();
+});
+
+it('suggests a name, or lists as many known ones as fit into a line', () => {
+  expect(suggestion('gups', ['gpus', 'pages'])).toBe('did you mean "gpus"?');
+  expect(suggestion('q', ['x', 'y'])).toBe('known: x, y');
+  const many = Array.from({ length: 4000 }, (_, i) => `model-${i}`);
+  expect(suggestion('ranker', many)).toMatch(/^known: model-0, .*, model-29, and 3970 more$/);
 });
