@@ -22,7 +22,8 @@ const CHUNK_CHARS = 256 * 1024;
 
 /**
  * A file that is written under a name of its own, `PATH.….partial`, and renamed when complete, so that nothing
- * half-written looks finished, and of several writers, also on other machines, one wins. Folders are made as needed. A link stays a link: its target is replaced. Pipes and devices are written in place.
+ * half-written looks finished, and of several writers, also on other machines, one wins. Folders are made as needed. A
+ * link stays a link: its target is replaced. Pipes and devices are written in place.
  * Synchronous, so that no signal handler runs in between. Every member throws `E_FILE_WRITE` when the system refuses.
  */
 export class OutputFile {
