@@ -31,7 +31,8 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
           {
             text: capital(
               certaintyText(
-                1,
+                // Each run has a seed of its own.
+                runs.length,
                 figures.flatMap(({ margins }) => margins.map(overSlices)),
               ),
             ),
