@@ -4,7 +4,7 @@ import type { ErrorPlace } from '../base/errors.js';
 import { readInput } from '../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { writeOut } from '../text/terminal.js';
-import { choiceOr, file, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
+import { choice, file, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
 
 /** The experiment that a command runs. */
 export const experimentFile = required(text('Experiment file (YAML); - reads standard input'));
@@ -15,7 +15,7 @@ export const plugin = list('Module with further policies, e.g. ./mine.js');
 /** Flags that change an experiment before it runs. */
 export const overrideFlags = group('Experiment', {
   set: list('Override a key, e.g. policy.scheduleAhead=5ms; @FILE: those in a file'),
-  seed: whole(0, 'Override the seed', "the file's"),
+  seed: whole(0)('Override the seed', "the file's"),
   plugin,
 });
 
@@ -38,7 +38,7 @@ export const accessFlags = group('Server', {
 export const loadFlags = {
   ...group('Server', {
     url: required(text('http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
-    connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
+    connections: whole(1)('Maximum number of connections', '256; 1 for gRPC'),
     retry: toggle(
       'Retry requests that got 503 (gRPC: UNAVAILABLE) or no answer, within their SLO; retries are counted separately',
     ),
@@ -51,7 +51,7 @@ export const loadFlags = {
 
 /** Flags of commands that run many cells. */
 export function cellFlags() {
-  const threads = whole(1, 'Cells to run at the same time', 'one per core');
+  const threads = whole(1)('Cells to run at the same time', 'one per core');
   const queue = text(
     'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
   );
@@ -98,8 +98,7 @@ export const thresholdFlags = {
   ...ciFlags('threshold'),
 };
 
-export const precisionFlag = choiceOr(
-  ['fp32', 'fp16'],
+export const precisionFlag = choice(['fp32', 'fp16']).or(
   'fp32',
   'Precision of weights and operators; inputs and outputs keep their types',
 );

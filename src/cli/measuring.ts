@@ -4,7 +4,6 @@ import type { Durations } from '../live/models/measure/durations.js';
 import { accessFlags } from './common-options.js';
 import {
   duration,
-  durationOr,
   group,
   list,
   metricsUrl,
@@ -21,8 +20,8 @@ export const measuringFlags = {
   ...group('Measurement', {
     model: list('Measure only this model of the repository or server'),
     'batch-sizes': text('Batch sizes, e.g. 1,2,4,8', 'those of the model'),
-    runs: whole(1, 'INFERs at each batch size', 'until their figures are stable'),
-    budget: durationOr('3s', 'Time for each model, unless --runs is given'),
+    runs: whole(1)('INFERs at each batch size', 'until their figures are stable'),
+    budget: duration.or('3s', 'Time for each model, unless --runs is given'),
     'buckets-from': metricsUrl(
       'Metrics port of a server, e.g. http://127.0.0.1:8002: first write the buckets that it suggests, and fill, into config.yaml',
     ),

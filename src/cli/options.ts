@@ -23,15 +23,34 @@ export function group<O extends Readonly<Record<string, Options>>>(heading: stri
   return Object.fromEntries(grouped) as unknown as O;
 }
 
-type Read<T> = (given: string) => T;
+type Read<T> = (given: string, flag: string) => T;
+
+/**
+ * A kind of option, from the function that reads its text; errors of that need not name the option. Without a default,
+ * the help explains its absence; `or` takes a default, and `orOff` also the text `off`, which means null.
+ */
+export function option<T>(read: Read<T>, extra: Pick<Options, 'choices'> = {}) {
+  // yargs makes a list of a repeated option, which is a mistake here.
+  const coerce = (given: string, flag = ''): T => {
+    if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
+    if (given === '') throw new Error('needs a value');
+    return read(given, flag);
+  };
+  const optional = (describe: string, defaultDescription?: string) =>
+    ({ type: 'string', requiresArg: true, describe, defaultDescription, coerce, ...extra }) as const;
+  const or = (byDefault: string | number, describe: string) => {
+    return { ...optional(describe), default: String(byDefault) };
+  };
+  const orOff = (byDefault: string | number, describe: string) => {
+    return option((given, flag) => (given === 'off' ? null : read(given, flag))).or(byDefault, describe);
+  };
+  return Object.assign(optional, { or, orOff });
+}
 
 export const nsOf = quantityOf(parseDuration, 0, 'must be a duration such as 30s or 2ms');
-const bytesOf = quantityOf(parseBytes, 1, 'must be a size such as 64MiB');
-const rateOf = quantityOf(parseRate, Number.MIN_VALUE, 'must be a rate above 0 such as 100/s');
 
 /** A text as given. */
-export const text = optional((given) => given);
-export const textOr = withDefault((given) => given);
+export const text = option((given) => given);
 
 /** A file named by an option, read once, when it is used. */
 export class GivenFile {
@@ -69,63 +88,39 @@ export class GivenFile {
     throw usageError(`${this.flag} ${this.path}: ${what}`);
   }
 }
-export const file = optional((path, flag) => new GivenFile(path, flag));
+export const file = option((path, flag) => new GivenFile(path, flag));
 
 /** An address to listen on; IPv6 may be in brackets, as in a URL. */
-export const addressOr = withDefault((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
+export const address = option((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
 
 /** A metrics port as `http://HOST:PORT`; `http://` may be left out. */
-export const metricsUrl = optional(metricsUrlOf);
-export const metricsUrlOr = withDefault(metricsUrlOf);
+export const metricsUrl = option(metricsUrlOf);
 export const METRICS_URL = 'http://127.0.0.1:8002';
 
 /** A whole number of at least `min`. */
-export const whole = (min: number, describe: string, defaultDescription?: string) =>
-  optional(wholeOf(min))(describe, defaultDescription);
-export const wholeOr = (min: number, byDefault: number, describe: string) =>
-  withDefault(wholeOf(min))(String(byDefault), describe);
-/** Null for `off`. */
-export const wholeOrOff = (min: number, byDefault: number, describe: string) =>
-  withDefault(orOff(wholeOf(min)))(String(byDefault), describe);
+export const whole = (min: number) => option(wholeOf(min));
 
-/** A duration in ns. */
-export const duration = optional(nsOf);
-export const durationOr = withDefault(nsOf);
-/** A duration above 0, or null for `off`. */
-export const durationOrOff = withDefault(orOff(longNsOf));
+/** A duration in ns; one above 0. */
+export const duration = option(nsOf);
+export const positiveDuration = option(longNsOf);
 
 /** A size in bytes, at least one. */
-export const size = optional(bytesOf);
-export const sizeOr = withDefault(bytesOf);
-/** A size in bytes, or null for `off`. */
-export const sizeOrOff = withDefault(orOff(bytesOf));
+export const size = option(quantityOf(parseBytes, 1, 'must be a size such as 64MiB'));
 
-const shareOf = quantityOf(parseShare, 0, 'must be a share such as 5%');
 /** A share such as `5%`. */
-export const share = optional(shareOf);
-export const shareOr = withDefault(shareOf);
+export const share = option(quantityOf(parseShare, 0, 'must be a share such as 5%'));
 
 /** A number of at least 1. */
-export const ratio = optional(quantityOf(Number, 1, 'must be a number of at least 1'));
+export const ratio = option(quantityOf(Number, 1, 'must be a number of at least 1'));
 
 /** Requests per second. */
-export const rateOr = withDefault(rateOf);
+export const rate = option(quantityOf(parseRate, Number.MIN_VALUE, 'must be a rate above 0 such as 100/s'));
 
-/** A port, or null for `off`. */
-export const portOr = withDefault(orOff(portOf));
+export const port = option(portOf);
 
 /** One of a few words. */
-export function choice<const C extends string>(choices: readonly C[], describe: string) {
-  return { ...optional((given) => given as C)(describe), choices };
-}
-
-/** One of a few words, or a default. */
-export function choiceOr<const C extends string>(
-  choices: readonly C[],
-  byDefault: NoInfer<C>,
-  describe: string,
-) {
-  return { ...choice(choices, describe), default: byDefault };
+export function choice<const C extends string>(choices: readonly C[]) {
+  return option((given) => given as C, { choices });
 }
 
 /** An option that may be repeated; empty by `fillIn`. */
@@ -159,23 +154,6 @@ export function wholeNumber(given: string, name: string, min: number): number {
   return naming(name, given, wholeOf(min));
 }
 
-/** An optional option parsed by a function, whose errors need not name it; the help explains its absence. */
-export function optional<T>(read: (given: string, flag: string) => T) {
-  // yargs makes a list of a repeated option, which is a mistake here.
-  const coerce = (given: string, flag = ''): T => {
-    if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
-    if (given === '') throw new Error('needs a value');
-    return read(given, flag);
-  };
-  return (describe: string, defaultDescription?: string) =>
-    ({ type: 'string', requiresArg: true, describe, defaultDescription, coerce }) as const;
-}
-
-/** An option with a default, read by a function. */
-export function withDefault<T>(read: Read<T>) {
-  return (byDefault: string, describe: string) => ({ ...optional(read)(describe), default: byDefault });
-}
-
 function naming<T>(name: string, given: unknown, read: (given: never, flag: string) => T): T {
   try {
     return read(given as never, name);
@@ -187,7 +165,7 @@ function naming<T>(name: string, given: unknown, read: (given: never, flag: stri
   }
 }
 
-function wholeOf(min: number): Read<number> {
+function wholeOf(min: number): (given: string) => number {
   return (given) => {
     const value = /^\d+$/.test(given.trim()) ? Number(given) : Number.NaN;
     if (Number.isSafeInteger(value) && value >= min) return value;
@@ -196,8 +174,8 @@ function wholeOf(min: number): Read<number> {
   };
 }
 
-function quantityOf(parse: Read<number>, least: number, must: string): Read<number> {
-  return (given) => {
+function quantityOf(parse: (given: string) => number, least: number, must: string) {
+  return (given: string): number => {
     try {
       const value = parse(given);
       if (value >= least) return value;
@@ -206,10 +184,6 @@ function quantityOf(parse: Read<number>, least: number, must: string): Read<numb
     }
     throw new Error(must);
   };
-}
-
-function orOff<T>(read: Read<T>): Read<T | null> {
-  return (given) => (given === 'off' ? null : read(given));
 }
 
 function longNsOf(given: string): number {

@@ -2,7 +2,7 @@ import { nearest } from '../base/nearest.js';
 import { CAUSE_LABELS, CAUSES, type Cause } from '../record/causes.js';
 import { toMs, toSeconds } from '../text/numbers.js';
 import { table } from '../text/table.js';
-import { choice, text, usageError, whole, wholeOr } from './options.js';
+import { choice, text, usageError, whole } from './options.js';
 
 /** Flags that select failed requests. */
 export const FILTERS = ['model', 'class', 'tenant', 'cause'] as const;
@@ -10,12 +10,12 @@ export const FILTERS = ['model', 'class', 'tenant', 'cause'] as const;
 /** Options of commands that list failed requests, or explain one. */
 export function filterOptions(what: string, request: string) {
   return {
-    request: { ...whole(0, `Explain one request: ${request}`), conflicts: [...FILTERS] },
+    request: { ...whole(0)(`Explain one request: ${request}`), conflicts: [...FILTERS] },
     model: text(`List ${what} of this model only`),
     class: text(`List ${what} of this class only`),
     tenant: text(`List ${what} of this tenant only`),
-    cause: choice(CAUSES, 'List requests that failed for this cause only'),
-    limit: wholeOr(1, 20, 'Maximum number of requests to list'),
+    cause: choice(CAUSES)('List requests that failed for this cause only'),
+    limit: whole(1).or(20, 'Maximum number of requests to list'),
   };
 }
 

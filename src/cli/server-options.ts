@@ -6,26 +6,20 @@ import { LOG_LEVELS } from '../live/observe/telemetry/log-level.js';
 import { MEASURES, MODEL_CONTROLS } from '../serve/deployment-options.js';
 import { plugin } from './common-options.js';
 import {
-  addressOr,
-  choiceOr,
+  address,
+  choice,
   duration,
-  durationOr,
-  durationOrOff,
   file,
   group,
   list,
-  optional,
-  portOr,
+  option,
+  port,
+  positiveDuration,
   share,
   size,
-  sizeOr,
-  sizeOrOff,
   text,
-  textOr,
   toggle,
-  wholeOr,
-  wholeOrOff,
-  withDefault,
+  whole,
 } from './options.js';
 
 const LOCAL_HOST = '127.0.0.1';
@@ -48,22 +42,21 @@ export const cacheFlags = group('Models and GPUs', {
 export const machineFlags = group('Models and GPUs', {
   repository: list('Models to serve, as NAME/VERSION/model.onnx'),
   ...cacheFlags,
-  measure: choiceOr(
-    MEASURES,
+  measure: choice(MEASURES).or(
     'quick',
     'Measure new models: none: fewest runs; quick: refined when idle; full: until stable',
   ),
   budget: duration('Time for each model', '150ms; full: 3s'),
-  device: textOr(
+  device: text.or(
     'cpu',
     `Execution provider: ${PROVIDERS.join(', ')}; or simulated:PROFILE[,PROFILE...], which needs no models`,
   ),
-  gpus: wholeOr(1, 1, 'GPUs of this process'),
-  adapter: wholeOr(0, 0, 'Index of the first GPU, where the device has several'),
+  gpus: whole(1).or(1, 'GPUs of this process'),
+  adapter: whole(0).or(0, 'Index of the first GPU, where the device has several'),
   memory: size("Size of each GPU's weights cache", '8GiB, or what runtime.memoryReserve leaves'),
-  'page-size': sizeOr('16MiB', 'Size of its pages'),
-  copies: wholeOr(1, 1, 'Copies of each profile that a simulated device serves'),
-  'time-scale': withDefault(timeScaleOf)(
+  'page-size': size.or('16MiB', 'Size of its pages'),
+  copies: whole(1).or(1, 'Copies of each profile that a simulated device serves'),
+  'time-scale': option(timeScaleOf).or(
     '1',
     'Factor by which a simulated device is slower; 0: it takes no time',
   ),
@@ -71,14 +64,13 @@ export const machineFlags = group('Models and GPUs', {
 
 /** Selection of the repository's models that a server runs. */
 export const deploymentFlags = group('Models and GPUs', {
-  'model-control': choiceOr(
-    MODEL_CONTROLS,
+  'model-control': choice(MODEL_CONTROLS).or(
     'all',
     'Models that run: all, and clients may load and unload; none: all, and clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds',
   ),
   'load-model': list('With --model-control explicit: load this model at the start; *: every one'),
   'poll-interval': duration('With --model-control poll: polling interval', '15s'),
-  'idle-unload': durationOrOff(
+  'idle-unload': positiveDuration.orOff(
     'off',
     'Free the memory of a model without requests for this long; the next one loads it',
   ),
@@ -87,22 +79,22 @@ export const deploymentFlags = group('Models and GPUs', {
 
 /** The execution provider of onnxruntime that a command uses. */
 export const deviceFlags = group('Device', {
-  device: choiceOr(PROVIDERS, 'cpu', 'Execution provider'),
-  adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+  device: choice(PROVIDERS).or('cpu', 'Execution provider'),
+  adapter: whole(0).or(0, 'Index of the GPU, where the provider can choose one'),
 });
 
 /** Flags of every process that listens. */
 export const listenFlags = {
   ...group('Network', {
     host: {
-      ...addressOr(
+      ...address.or(
         LOCAL_HOST,
         `Address to listen on; 0.0.0.0: every network; environment variable: ${HOST_VARIABLE}`,
       ),
       default: () => process.env[HOST_VARIABLE] || LOCAL_HOST,
       defaultDescription: LOCAL_HOST,
     },
-    'metrics-port': portOr('8002', 'Port of /metrics for Prometheus; off: none'),
+    'metrics-port': port.orOff('8002', 'Port of /metrics for Prometheus; off: none'),
   }),
   ...group('Security', {
     'token-file': file('File with the token that clients must send'),
@@ -110,8 +102,7 @@ export const listenFlags = {
     'tls-key': { ...file('Its private key (PEM)'), implies: 'tls-cert' },
   }),
   ...group('Log', {
-    'log-level': choiceOr(
-      LOG_LEVELS,
+    'log-level': choice(LOG_LEVELS).or(
       'info',
       'Minimum level of the log on stderr, in JSON lines unless that is a terminal',
     ),
@@ -135,36 +126,34 @@ export const serverFlags = {
     plugin,
   }),
   ...group('Network', {
-    'http-port': portOr('8000', 'Port for HTTP; off: none, 0: any free port'),
-    'grpc-port': portOr('8001', 'Port for gRPC; off: none, 0: any free port'),
-    'max-body': sizeOr('64MiB', 'Largest request body'),
-    'max-batch': wholeOr(1, 256, 'Largest batch of one request'),
-    'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
-    frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
+    'http-port': port.orOff('8000', 'Port for HTTP; off: none, 0: any free port'),
+    'grpc-port': port.orOff('8001', 'Port for gRPC; off: none, 0: any free port'),
+    'max-body': size.or('64MiB', 'Largest request body'),
+    'max-batch': whole(1).or(256, 'Largest batch of one request'),
+    'max-json': size.or('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
+    frontends: whole(1).or(1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
     'max-inflight': size(
       'Most memory for bodies and answers in flight',
       '1GiB, or a quarter of the memory if that is less',
     ),
-    'max-connections': wholeOr(
-      1,
+    'max-connections': whole(1).or(
       DEFAULT_CONNECTIONS,
       'Most connections for HTTP and gRPC together; half of them from one address',
     ),
-    'max-client-requests': wholeOrOff(
-      1,
+    'max-client-requests': whole(1).orOff(
       DEFAULT_CLIENT_REQUESTS,
       'Most requests in flight per address; off: no limit',
     ),
     cors: text('Let pages of this origin use HTTP; *: any'),
     ui: toggle('Web page at /ui/ of --metrics-port'),
-    'drain-notice': durationOr('0s', 'On SIGTERM, keep serving for this long while reporting not ready'),
-    drain: durationOr('30s', 'After that, how long requests may take to finish'),
+    'drain-notice': duration.or('0s', 'On SIGTERM, keep serving for this long while reporting not ready'),
+    drain: duration.or('30s', 'After that, how long requests may take to finish'),
   }),
   ...group('Log', {
-    'metrics-models': wholeOr(1, MOST_NAMED_MODELS, 'Most models named in metrics'),
+    'metrics-models': whole(1).or(MOST_NAMED_MODELS, 'Most models named in metrics'),
     journal: journalFlag,
-    'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep; off: keep all'),
-    otlp: optional(collectorOf)(
+    'journal-keep': size.orOff('10GiB', 'Total size of journals to keep; off: keep all'),
+    otlp: option(collectorOf)(
       'Send spans of requests to this OpenTelemetry collector, e.g. http://127.0.0.1:4318',
     ),
     'otlp-sample': {

@@ -6,17 +6,7 @@ import { PROVIDERS } from '../../live/device.js';
 import { terminalWidth, writeErr } from '../../text/terminal.js';
 import { json, plugin, print, quiet } from '../common-options.js';
 import { interruptible } from '../interruption.js';
-import {
-  choiceOr,
-  durationOr,
-  group,
-  list,
-  text,
-  usageError,
-  type ValuesOf,
-  whole,
-  wholeOr,
-} from '../options.js';
+import { choice, duration, group, list, text, usageError, type ValuesOf, whole } from '../options.js';
 import type { Progress } from '../progress.js';
 import { packageVersion } from '../version.js';
 
@@ -30,7 +20,7 @@ export const flags = {
       `Execution provider: ${PROVIDERS.join(', ')}; with --vary gpus=1,2 also simulated:PROFILE`,
       'cpu',
     ),
-    adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+    adapter: whole(0).or(0, 'Index of the GPU, where the provider can choose one'),
     set: list('Override a setting, e.g. runtime.intraOpThreads=2 or slo=1s'),
     plugin,
   }),
@@ -38,10 +28,10 @@ export const flags = {
     vary: text(
       'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; gpus=1,2,4 measures the whole server on more and more GPUs',
     ),
-    protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
-    concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
-    trials: wholeOr(1, DEFAULT_TRIALS, 'Trials of each stage'),
-    duration: durationOr('2s', 'Length of a trial, after a warm-up'),
+    protocol: choice(['http', 'grpc']).or('http', 'Protocol of the clients'),
+    concurrency: whole(1)('Closed-loop clients', 'two full batches of each model, at least 16'),
+    trials: whole(1).or(DEFAULT_TRIALS, 'Trials of each stage'),
+    duration: duration.or('2s', 'Length of a trial, after a warm-up'),
   }),
   ...group('Output', {
     json,

@@ -4,12 +4,12 @@ import { NS_PER_MS } from '../../base/units.js';
 import { significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { json, print } from '../common-options.js';
-import { durationOr, group, required, text, type ValuesOf } from '../options.js';
+import { duration, group, required, text, type ValuesOf } from '../options.js';
 
 export const flags = {
   dir: required(text('Folder with run.json, requests.tsv and actions.tsv (--out of simulate, run or load)')),
   ...group('Options', {
-    slack: durationOr('0ms', 'Tolerance for action times; for live runs, whose threads wake up late'),
+    slack: duration.or('0ms', 'Tolerance for action times; for live runs, whose threads wake up late'),
     json,
   }),
 };

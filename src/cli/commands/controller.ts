@@ -1,7 +1,7 @@
 import type { WorkerLink } from '../../live/controller/link/worker-link.js';
 import type { JoiningOptions } from '../../serve/joining.js';
 import { checkPorts, listenAddress } from '../listening.js';
-import { file, group, list, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
+import { file, group, list, text, toggle, usageError, type ValuesOf, whole } from '../options.js';
 import { deploymentFlags, listenFlags, serverFlags } from '../server-options.js';
 import { tlsOf } from '../token.js';
 
@@ -9,8 +9,8 @@ export const flags = {
   ...group('Workers', {
     worker: list('Worker to use; give it once per worker'),
     listen: text('Accept workers that register at this port; 0: any free port'),
-    'max-gpus': wholeOr(1, 64, 'With --listen, the most GPUs that the cluster may have'),
-    'min-workers': wholeOr(1, 1, 'Start once this many are connected; the others join later'),
+    'max-gpus': whole(1).or(64, 'With --listen, the most GPUs that the cluster may have'),
+    'min-workers': whole(1).or(1, 'Start once this many are connected; the others join later'),
     standby: toggle('Stand by: take over the workers when the active controller is gone'),
     'worker-token-file': file('File with the token that the workers require'),
     'worker-ca': file("Verify the workers' TLS certificates against this authority (PEM)"),

@@ -3,13 +3,13 @@ import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { ROLES } from '../../tools/doctor/check.js';
 import { json, print } from '../common-options.js';
-import { choiceOr, group, toggle, type ValuesOf } from '../options.js';
+import { choice, group, toggle, type ValuesOf } from '../options.js';
 import { deviceFlags, machineFlags, runtimeFlags } from '../server-options.js';
 
 const fixScript = toggle('Print a shell script with the fixes, for review');
 export const flags = {
   ...group('Machine', {
-    role: choiceOr(ROLES, 'worker', 'Role of the machine'),
+    role: choice(ROLES).or('worker', 'Role of the machine'),
     device: deviceFlags.device,
     memory: machineFlags.memory,
   }),

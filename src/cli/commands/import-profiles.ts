@@ -3,18 +3,7 @@ import { TIME_UNITS } from '../../import/profiles/tables.js';
 import { table } from '../../text/table.js';
 import { plural } from '../../text/words.js';
 import { json, print } from '../common-options.js';
-import {
-  choice,
-  group,
-  list,
-  ratio,
-  required,
-  text,
-  textOr,
-  usageError,
-  type ValuesOf,
-  whole,
-} from '../options.js';
+import { choice, group, list, ratio, required, text, usageError, type ValuesOf, whole } from '../options.js';
 
 export const flags = {
   files: required(list('Measurements: tables, trtexec, perf_analyzer, MLPerf, journals')),
@@ -22,12 +11,12 @@ export const flags = {
     model: text('Column with the model, or the model of files without one', 'recognized'),
     gpu: text('GPU of files that name none'),
     precision: text('Precision of files that name none, e.g. FP16'),
-    batch: whole(1, 'Batch size of files that name none', 'as in NAME_b8.csv'),
-    unit: choice(TIME_UNITS, 'Unit of latencies whose column has none'),
+    batch: whole(1)('Batch size of files that name none', 'as in NAME_b8.csv'),
+    unit: choice(TIME_UNITS)('Unit of latencies whose column has none'),
     where: list('Use only rows with this text in a column, e.g. precision=FP16'),
     spread: ratio('Ratio of p99 to median of an INFER, if percentiles are not known', 'none'),
   }),
-  ...group('Output', { out: textOr('profiles', 'Folder for the profiles'), json }),
+  ...group('Output', { out: text.or('profiles', 'Folder for the profiles'), json }),
 };
 export const examples = [
   'import profiles measurements.csv',

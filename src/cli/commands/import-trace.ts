@@ -13,13 +13,12 @@ import {
   group,
   list,
   nsOf,
-  optional,
+  option,
   required,
-  shareOr,
+  share,
   text,
-  textOr,
   type ValuesOf,
-  wholeOr,
+  whole,
 } from '../options.js';
 
 /** Largest number of models listed. */
@@ -30,22 +29,22 @@ const PROGRESS_LINES = 1_000_000;
 export const flags = {
   files: required(list('Logs: text, CSV, JSON, Parquet; .gz and .zst are unpacked')),
   ...group('Log', {
-    preset: choice(Object.keys(PRESETS), 'Layout of the log, if it is not recognized'),
+    preset: choice(Object.keys(PRESETS))('Layout of the log, if it is not recognized'),
     time: text('Field with the time of arrival', 'recognized'),
-    'time-format': optional(timeFormatOf)(
+    'time-format': option(timeFormatOf)(
       'Unit of times that are numbers (s, ms, us, ns), or pattern of texts, e.g. "MM/dd/yyyy h:mm:ss a ZZZ"',
       'recognized',
     ),
     model: text('Field with the model, or a regular expression for its text', 'recognized'),
     length: text('Field with the length of the input', 'recognized'),
-    slo: optional(sloOf)('SLO of all requests, or a field with SLOs in ms', '100ms, or recognized'),
+    slo: option(sloOf)('SLO of all requests, or a field with SLOs in ms', '100ms, or recognized'),
     class: text('Field with the class of the request', 'recognized'),
     tenant: text('Field with the tenant of the request', 'recognized'),
-    'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
-    seed: wholeOr(1, 1, 'Seed for times that the log lacks'),
+    'max-bad': share.or('5%', 'Share of the lines that may be unreadable'),
+    seed: whole(1).or(1, 'Seed for times that the log lacks'),
   }),
   ...group('Output', {
-    out: textOr('arrivals.csv.gz', 'File to write, .csv or .csv.gz; one for each class and tenant'),
+    out: text.or('arrivals.csv.gz', 'File to write, .csv or .csv.gz; one for each class and tenant'),
     json,
     quiet,
   }),

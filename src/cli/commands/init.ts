@@ -2,24 +2,14 @@ import { existsSync } from 'node:fs';
 import { DISK_FILES } from '../../base/files/disk-files.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import { writeOut } from '../../text/terminal.js';
-import {
-  group,
-  list,
-  nsOf,
-  optional,
-  required,
-  textOr,
-  toggle,
-  usageError,
-  type ValuesOf,
-} from '../options.js';
+import { group, list, nsOf, option, required, text, toggle, usageError, type ValuesOf } from '../options.js';
 
 export const flags = {
   files: required(list('Profiles and traces (of escapement import), or folders of them')),
   ...group('Options', {
-    slo: optional(sloText)('SLO of all requests, e.g. 50ms', '5 × batch 1 of the slowest model'),
+    slo: option(sloText)('SLO of all requests, e.g. 50ms', '5 × batch 1 of the slowest model'),
     map: list('Profile of a model whose name in the trace is another, e.g. bert-prod=bert-base'),
-    out: textOr('experiment.yaml', 'Experiment file to write'),
+    out: text.or('experiment.yaml', 'Experiment file to write'),
     force: toggle('Replace an existing file'),
     check: toggle('Simulate the first ten seconds of it'),
   }),

@@ -6,23 +6,22 @@ import { formatBytes, formatCount } from '../../config/units-text.js';
 import { ARCHITECTURE_NAMES } from '../../live/models/make/architectures.js';
 import { modelFile } from '../../live/models/precision.js';
 import { json, precisionFlag, print } from '../common-options.js';
-import { choice, group, optional, required, text, toggle, type ValuesOf, wholeOr } from '../options.js';
+import { choice, group, option, required, text, toggle, type ValuesOf, whole } from '../options.js';
 
 export const flags = {
   architecture: required(
-    choice(ARCHITECTURE_NAMES, 'Runs as fast as the trained model; its answers are meaningless'),
+    choice(ARCHITECTURE_NAMES)('Runs as fast as the trained model; its answers are meaningless'),
   ),
   ...group('Options', {
     repository: required(text('Model repository to write to')),
-    name: optional(modelName)('Name of the model', 'the architecture'),
-    'model-version': wholeOr(0, 1, 'Version of the model'),
-    input: wholeOr(
-      1,
+    name: option(modelName)('Name of the model', 'the architecture'),
+    'model-version': whole(0).or(1, 'Version of the model'),
+    input: whole(1).or(
       224,
       'Image size in pixels; for mlp, the number of features; for encoder, the most tokens',
     ),
-    classes: wholeOr(1, 1000, 'Number of output classes'),
-    seed: wholeOr(0, 1, 'Seed of the weights'),
+    classes: whole(1).or(1000, 'Number of output classes'),
+    seed: whole(0).or(1, 'Seed of the weights'),
     precision: precisionFlag,
     json,
     force: toggle('Replace a model of that name, version and precision'),

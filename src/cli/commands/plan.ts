@@ -4,7 +4,7 @@ import { writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
 import type { CellRuns } from '../cell-runs.js';
 import { cellFlags, ciFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
-import { choice, group, list, text, textOr, type ValuesOf } from '../options.js';
+import { choice, group, list, text, type ValuesOf } from '../options.js';
 import { checkOutputFlags } from '../output-flags.js';
 import { packageVersion } from '../version.js';
 
@@ -15,16 +15,15 @@ export const flags = {
     over: text(
       'Key and range, e.g. cluster.gpus=1:64, or workload.rate=100/s:5000/s:50/s with a step; with --minimize cost one for each kind of GPUs, with commas between them',
     ),
-    minimize: choice(
-      ['cost'],
+    minimize: choice(['cost'])(
       'Find the cheapest fleet of several kinds of GPUs, e.g. with --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16',
     ),
-    survive: choice(['1'], 'Also meet the target after the permanent loss of any one GPU'),
+    survive: choice(['1'])('Also meet the target after the permanent loss of any one GPU'),
     prefer: {
-      ...choice(['low', 'high'], 'Which values are better, if the key does not imply it'),
+      ...choice(['low', 'high'])('Which values are better, if the key does not imply it'),
       conflicts: 'minimize',
     },
-    seeds: textOr('1,2,3', 'Seeds to repeat every value with'),
+    seeds: text.or('1,2,3', 'Seeds to repeat every value with'),
     set: list('Override another key at every value'),
     plugin,
   }),

@@ -4,7 +4,7 @@ import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import type { Setup } from '../../play/share/address.js';
 import { json, overrideFlags, overridesOf, print } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
-import { group, text, toggle, usageError, type ValuesOf, wholeOr } from '../options.js';
+import { group, text, toggle, usageError, type ValuesOf, whole } from '../options.js';
 import { checkOutputFlags } from '../output-flags.js';
 
 const { set, seed } = overrideFlags;
@@ -13,7 +13,7 @@ export const flags = {
   file: text('Experiment file (YAML); - reads standard input; default: a built-in one'),
   ...group('Experiment', { set, seed }),
   ...group('Page', {
-    port: wholeOr(0, 0, 'Port on this machine; 0: any free port'),
+    port: whole(0).or(0, 'Port on this machine; 0: any free port'),
     open: { ...toggle('Open a browser; --no-open: do not'), default: true },
     html: text('Write the page to this file, which needs no server and no network, and exit'),
   }),

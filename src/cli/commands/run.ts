@@ -3,14 +3,14 @@ import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { Engine } from '../../run/run.js';
 import { warn } from '../../text/terminal.js';
 import { experimentFile } from '../common-options.js';
-import { choiceOr, group, usageError, type ValuesOf } from '../options.js';
+import { choice, group, usageError, type ValuesOf } from '../options.js';
 import { journalFlag } from '../server-options.js';
 import { simulateOptions } from './simulate.js';
 
 export const flags = {
   file: experimentFile,
   ...group('Mode', {
-    mode: choiceOr(['live', 'simulate'], 'live', 'Run in real time, or in simulation for comparison'),
+    mode: choice(['live', 'simulate']).or('live', 'Run in real time, or in simulation for comparison'),
     journal: journalFlag,
   }),
   ...simulateOptions,

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
-import { group, list, text, textOr, type ValuesOf } from '../options.js';
+import { group, list, text, type ValuesOf } from '../options.js';
 import { packageVersion } from '../version.js';
 
 export const flags = {
   file: experimentFile,
   ...group('Scenarios', {
     target: list("Condition to meet, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
-    seeds: textOr('1,2,3', 'Seeds to repeat every scenario with'),
+    seeds: text.or('1,2,3', 'Seeds to repeat every scenario with'),
     set: list('Override a key in every scenario'),
     plugin,
   }),

@@ -3,7 +3,7 @@ import { choice, required, type ValuesOf } from '../options.js';
 
 const NAMES = ['experiment', 'profile', 'summary', 'run', 'results'] as const;
 
-export const flags = { name: required(choice(NAMES, 'Format')) };
+export const flags = { name: required(choice(NAMES)('Format')) };
 export const examples = ['schema experiment > experiment.schema.json'];
 export const notes =
   'summary is the output of simulate --json, run is run.json, and results is results.json of a sweep. Editors check ' +

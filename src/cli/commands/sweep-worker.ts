@@ -8,7 +8,7 @@ import { packageVersion } from '../version.js';
 export const flags = {
   ...queueFlags(required(text('Redis server with the queue, e.g. redis://host:6379'))),
   ...group('Execution', {
-    threads: whole(1, 'Cells to run at the same time', 'one per core'),
+    threads: whole(1)('Cells to run at the same time', 'one per core'),
     plugin,
   }),
   ...group('Output', { quiet }),

@@ -6,7 +6,7 @@ import type { Shard } from '../../run/sweep/units.js';
 import { tableWidth } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet, thresholdFlags } from '../common-options.js';
-import { group, list, optional, text, type ValuesOf } from '../options.js';
+import { group, list, option, text, type ValuesOf } from '../options.js';
 import type { Checks } from '../thresholds.js';
 import { packageVersion } from '../version.js';
 
@@ -21,7 +21,7 @@ export const flags = {
   ...cellFlags(),
   ...group('Execution', {
     shard: {
-      ...optional(shardOf)('Run only part I of N, from 1/N to N/N, into the folder, and write no report'),
+      ...option(shardOf)('Run only part I of N, from 1/N to N/N, into the folder, and write no report'),
       conflicts: ['queue', 'junit'],
     },
   }),

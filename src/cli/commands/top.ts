@@ -1,23 +1,15 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { accessFlags, json, print } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
-import {
-  durationOr,
-  group,
-  METRICS_URL,
-  metricsUrlOr,
-  toggle,
-  usageError,
-  type ValuesOf,
-} from '../options.js';
+import { duration, group, METRICS_URL, metricsUrl, toggle, usageError, type ValuesOf } from '../options.js';
 import { accessOf } from '../token.js';
 
 const LEAST_INTERVAL_MS = 100;
 
 export const flags = {
-  url: metricsUrlOr(METRICS_URL, 'Metrics port of the controller'),
+  url: metricsUrl.or(METRICS_URL, 'Metrics port of the controller'),
   ...group('Options', {
-    interval: durationOr('1s', 'Refresh interval, at least 100ms'),
+    interval: duration.or('1s', 'Refresh interval, at least 100ms'),
     once: toggle('Print the current state as plain text and exit; implied without a terminal'),
     json,
   }),

@@ -3,15 +3,15 @@ import { writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { generateAzureLike } from '../../workload/azure-like/generate.js';
 import { json, print } from '../common-options.js';
-import { group, rateOr, required, text, type ValuesOf, wholeOr } from '../options.js';
+import { group, rate, required, text, type ValuesOf, whole } from '../options.js';
 
 export const flags = {
   out: required(text('File to write, .csv or .csv.gz')),
   ...group('Options', {
-    functions: wholeOr(1, 300, 'Number of functions'),
-    minutes: wholeOr(1, 120, 'Length of the trace in minutes'),
-    rate: rateOr('100/s', 'Mean rate of all functions together'),
-    seed: wholeOr(0, 1, 'Seed of every random draw'),
+    functions: whole(1).or(300, 'Number of functions'),
+    minutes: whole(1).or(120, 'Length of the trace in minutes'),
+    rate: rate.or('100/s', 'Mean rate of all functions together'),
+    seed: whole(0).or(1, 'Seed of every random draw'),
     json,
   }),
 };

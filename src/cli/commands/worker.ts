@@ -2,30 +2,30 @@ import { isKindName } from '../../live/gpu-kind.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { untilStopped } from '../interruption.js';
 import { checkPorts, hintAtHost } from '../listening.js';
-import { file, group, list, optional, portOr, sizeOr, usageError, type ValuesOf } from '../options.js';
+import { file, group, list, option, port, size, usageError, type ValuesOf } from '../options.js';
 import { listenFlags, machineFlags, runtimeFlags } from '../server-options.js';
 import { tlsOf } from '../token.js';
 
 export const flags = {
   ...machineFlags,
   ...group('Models and GPUs', {
-    kind: optional(kindOf)(
+    kind: option(kindOf)(
       'Kind of these GPUs, e.g. t4: times are kept by kind',
       'that of --device: cpu, cuda, … or simulated',
     ),
-    'kept-memory': sizeOr(
+    'kept-memory': size.or(
       '1GiB',
       'Most memory for tensors between the steps of pipelines; what exceeds it goes to the controller',
     ),
   }),
   ...runtimeFlags,
   ...group('Network', {
-    port: portOr('8003', 'Port for the controller; 0: any free port'),
+    port: port.orOff('8003', 'Port for the controller; 0: any free port'),
     controller: list(
       'Register at the --listen port of this controller; give it once per controller and standby',
     ),
     advertise: {
-      ...optional((given) => checkAddress(given))(
+      ...option((given) => checkAddress(given))(
         'With --controller, where controllers reach this worker',
         'the address that it connects from, and its port',
       ),
