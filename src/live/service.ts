@@ -15,6 +15,11 @@ export interface ModelEntry {
   readonly reason: string;
   /** Model index for `infer`; −1 unless ready. Never reused for another model while a request may name it. */
   readonly index: number;
+  /**
+   * Reason why no GPU in service runs it, for people; absent: one does. Requests are taken nevertheless: the scheduler may
+   * have a slower GPU for one with a long SLO.
+   */
+  readonly blocked?: string;
   /** Null: not known yet. */
   readonly model: ServedModel | null;
   /** Number of its name in metrics, from 1 on. Absent or 0: none. */

@@ -805,9 +805,15 @@ export class ModelService implements WatchedService {
   }
 
   private build(): ServiceState {
-    const { service, host } = this.there;
-    const models = this.table.entries(this.labels);
-    const entries = [...models, ...this.pipelines.entries(this.labels)];
+    const { service, host, handles } = this.there;
+    const blocked = new Map(
+      service.state.entries.flatMap((entry) =>
+        entry.blocked === undefined ? [] : [[entry.index, { blocked: entry.blocked }]],
+      ),
+    );
+    const blockedOf = (handle: number) => blocked.get(handles.indexOf(handle)) ?? {};
+    const models = this.table.entries(this.labels, blockedOf);
+    const entries = [...models, ...this.pipelines.entries(this.labels, blockedOf)];
     const { notReady, takesRequests = false, takesOver = false } = service.state;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
     if (notReady !== null || takesOver) return { notReady, takesRequests, takesOver, ...same };

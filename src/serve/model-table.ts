@@ -132,7 +132,10 @@ export class ModelTable {
   }
 
   /** Entries for frontends. The default version is the highest that is ready, or else the highest. */
-  entries(labels: Pick<ModelLabels, 'numberOf'>): readonly ModelEntry[] {
+  entries(
+    labels: Pick<ModelLabels, 'numberOf'>,
+    blockedOf: (handle: number) => Pick<ModelEntry, 'blocked'>,
+  ): readonly ModelEntry[] {
     return this.names.flatMap((name) => {
       const versions = this.versions(name);
       const chosen = versions.findLast(({ state }) => state === 'ready') ?? versions.at(-1);
@@ -140,7 +143,8 @@ export class ModelTable {
       return versions.map((row) => {
         const { version, state, reason, handle, model } = row;
         const index = state === 'ready' ? handle : -1;
-        return { name, label, version, isDefault: row === chosen, state, reason, index, model };
+        const isDefault = row === chosen;
+        return { name, label, version, isDefault, state, reason, ...blockedOf(index), index, model };
       });
     });
   }

@@ -132,12 +132,15 @@ export class ServedPipelines {
     }
   }
 
-  entries(labels: Pick<ModelLabels, 'numberOf'>): ModelEntry[] {
+  entries(
+    labels: Pick<ModelLabels, 'numberOf'>,
+    blockedOf: (handle: number) => Pick<ModelEntry, 'blocked'>,
+  ): ModelEntry[] {
     const rows = this.rows.filter((row) => row !== undefined);
     const served = 'serves the pipeline loaded before; its replacement is rejected';
     return rows.map(({ name, wired, handle, problem }) => ({
       ...{ name, label: labels.numberOf(name), version: '1', isDefault: true },
-      ...{ state: wired === null ? 'unavailable' : 'ready', index: handle },
+      ...{ state: wired === null ? 'unavailable' : 'ready', index: handle, ...blockedOf(handle) },
       reason: problem && `${wired === null ? 'not available' : served}: ${problem}`,
       model: wired?.model ?? null,
     }));

@@ -301,7 +301,8 @@ export function modelStates({
 }
 
 function stateOf(entry: ModelEntry): ModelState {
-  const { state, reason } = entry;
+  const { state, reason, blocked } = entry;
+  if (blocked !== undefined) return 'unavailable';
   if (state === 'ready' && reason !== '') return 'outdated';
   return isUnloaded(entry) ? 'unloaded' : state;
 }

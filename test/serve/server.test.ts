@@ -1,10 +1,26 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
+import { LocalLink } from '../../src/live/controller/link/worker-link.js';
+import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
+import { startMachine } from '../../src/live/worker/local-machine.js';
+import { fetchStatus } from '../../src/tools/top/fetch-status.js';
 import { tempDir } from '../cli/run-cli.js';
+import { PATIENT } from '../live/controller/link/fixtures.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
-import { body, expectReplay, type Running, serve, simulated, smallModels, until } from './fixtures.js';
+import {
+  body,
+  expectReplay,
+  exposed,
+  PAGE_BYTES,
+  type Running,
+  serve,
+  simulated,
+  smallModels,
+  until,
+} from './fixtures.js';
 
 const infer = ({ http }: Running, model: number, content: object = body()) =>
   http.post(`/v2/models/model${model}/infer`, content);
@@ -49,6 +65,55 @@ describe.each(POLICIES)('a server that schedules by %s', (_, slots, overrides) =
     await server.close();
     await expectReplay(journal, 399 + 50);
   });
+});
+
+it('a model that no GPU in service runs in time is not ready, until one does', async () => {
+  const models = smallModels(2, 1, [10, 15, 20]);
+  const fast = await startMachine({
+    ...{ kind: 'fast', devices: simulated(1, 1), models, pages: 6, pageBytes: PAGE_BYTES },
+  });
+  onTestFinished(() => fast.close());
+  const worker = await serveMachine(fast, { port: 0 });
+  onTestFinished(() => worker.close());
+  const slow = await startMachine({
+    ...{ kind: 'slow', devices: simulated(1, 1), models: smallModels(2, 1, [3000, 4000, 5000]) },
+    ...{ pages: 6, pageBytes: PAGE_BYTES },
+  });
+  onTestFinished(() => slow.close());
+  const links = [new LocalLink(slow), new RemoteLink({ address: `localhost:${worker.port}`, ...PATIENT })];
+  const running = await serve({ devices: simulated(1, 1), models }, ['slo=2s', POLICIES[0][2][1]], { links });
+  const { server, http } = running;
+  const grpc = new GrpcClient(server.grpc?.port as number);
+  onTestFinished(() => grpc.close());
+  const look = async () => ({
+    model: (await http.get('/v2/models/model0/ready')).status,
+    grpc: (await grpc.call('ModelReady', { name: 'model0' })).ready,
+    index: (await http.post('/v2/repository/index', {})).json.map((one: object) => Object.values(one)),
+    server: (await http.get('/v2/health/ready')).status,
+    blocked: (await fetchStatus(`http://127.0.0.1:${server.metrics?.port}`)).blocked,
+    metric: (await exposed(running)).get('escapement_model_versions{model="model0",state="unavailable"}'),
+  });
+  const ready = {
+    ...{ model: 200, grpc: true, server: 200, blocked: undefined, metric: 0 },
+    index: [0, 1].map((m) => [`model${m}`, '1', 'READY', '']),
+  };
+  expect((await infer(running, 0)).status).toBe(200);
+  expect(await look()).toEqual(ready);
+  await worker.close();
+  await until(async () => (await http.get('/v2/models/model0/ready')).status === 503);
+  const why = 'no worker is up that can run the model in time';
+  expect(await look()).toEqual({
+    ...ready,
+    ...{ model: 503, grpc: false, blocked: ['model0'], metric: 1 },
+    index: [['model0', '1', 'UNAVAILABLE', why], ready.index[1]],
+  });
+  expect(await infer(running, 0)).toMatchObject({
+    status: 503,
+    json: { error: expect.stringContaining(why) },
+  });
+  // The other GPU is fast enough for a longer SLO.
+  expect((await infer(running, 0, body(1, 60_000))).status).toBe(200);
+  expect(await look()).toEqual(ready);
 });
 
 describe('closing', () => {

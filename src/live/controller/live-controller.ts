@@ -4,7 +4,7 @@ import { pause } from '../../base/world/pause.js';
 import type { Timer } from '../../base/world/time.js';
 import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
-import { MOST_PIPELINES } from '../../core/pipelines.js';
+import { MOST_PIPELINES, variantsOf } from '../../core/pipelines.js';
 import { OUTCOME_REJECTED, type Outcome } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { ResultMessage } from '../messages.js';
@@ -43,6 +43,8 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
   private stepIsDue = false;
+  /** True if models may run on other GPUs than `served` knows. */
+  private placesChanged = true;
   private closed = false;
   private readonly hangWatch: HangWatch;
   private readonly failures: GpuFailures;
@@ -87,7 +89,10 @@ export class LiveController implements SchedulingService, RequestKeeper {
       events: options.events,
       state: this.served,
       specs: cluster.spec.models,
-      changed: () => this.stepSoon(),
+      changed: () => {
+        this.placesChanged = true;
+        this.stepSoon();
+      },
     });
     this.timer = new WakeTimer(clock, (lateNs) => {
       options.events.wokeLate(lateNs);
@@ -236,15 +241,28 @@ export class LiveController implements SchedulingService, RequestKeeper {
     await fleetClosed;
   }
 
+  /** Reason for clients why no GPU in service may run the model or pipeline; '': one may. */
   private whyNowhere(model: number): string {
-    const { cluster } = this.core;
-    if (cluster.up.count === 0) return NO_WORKER;
-    return !this.core.isPipeline(model) && cluster.isStranded(model) ? NO_WORKER_FOR_IT : '';
+    if (this.core.cluster.up.count === 0) return NO_WORKER;
+    if (!this.isBlocked(model)) return '';
+    this.placesChanged = true;
+    return NO_WORKER_FOR_IT;
+  }
+
+  /** True if GPUs are in service, and none may run the model, or a step of the pipeline. */
+  private isBlocked(model: number): boolean {
+    const { core, pipelines } = this;
+    const { cluster } = core;
+    if (cluster.up.count === 0) return false;
+    if (!core.isPipeline(model)) return cluster.isStranded(model);
+    const steps = pipelines?.stepsOf(model - core.firstPipeline) ?? [];
+    return steps.some((step) => variantsOf(step).every((variant) => cluster.isStranded(variant.model)));
   }
 
   private offer(request: InferenceRequest): number {
     const { model, sloNs, user, trace, arrivalNs = this.nowNs() } = request;
     const { requestClass = 0, tenant = 0, length = 0 } = request;
+    if (this.served.isBlocked(model)) this.placesChanged = true;
     this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
     return this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
   }
@@ -279,6 +297,10 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.departures.leave(nowNs, this.answers.waiting);
     fleet.flush();
     this.answers.give();
+    if (this.placesChanged) {
+      this.placesChanged = false;
+      this.served.setBlocked((model) => this.isBlocked(model));
+    }
     this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
     this.timer.set(this.core.nextWakeNs(nowNs));
   }
@@ -330,6 +352,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.core.gpuUp(gpu, kept, kind);
     journal?.gpuUp(gpu, kept, kind);
     events.gpuUp(gpu);
+    this.placesChanged = true;
     this.served.setWorkers(this.options.fleet);
     this.stepSoon();
   }
@@ -339,6 +362,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     for (const action of this.outstanding.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
+    this.placesChanged = true;
     this.served.setWorkers(this.options.fleet);
     this.step();
   }

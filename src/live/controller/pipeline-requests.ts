@@ -1,5 +1,5 @@
 import { type Action, INFER, STATUS_OK } from '../../core/action.js';
-import { MOST_FAN_OUT } from '../../core/pipelines.js';
+import { MOST_FAN_OUT, type PipelineStep } from '../../core/pipelines.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -91,6 +91,10 @@ export class PipelineRequests {
       const { shape } = given(model.signature.inputs, inputs, shapes)[dealt.index];
       return shape[0];
     });
+  }
+
+  stepsOf(index: number): readonly PipelineStep[] {
+    return this.pipelines[index].spec.steps;
   }
 
   /** Answer to a request with too many rows in its inputs; null: it has not. */

@@ -13,6 +13,8 @@ export class ServedState {
   private readonly models: Map<number, ServedModel>;
   private readonly watchers = new Set<() => void>();
   private end: 'none' | 'announced' | 'begun' = 'none';
+  /** Models that no GPU in service runs. */
+  private blocked: ReadonlySet<number> = new Set();
 
   constructor(
     models: readonly ServedModel[],
@@ -63,6 +65,19 @@ export class ServedState {
     this.replace();
   }
 
+  isBlocked(index: number): boolean {
+    return this.blocked.has(index);
+  }
+
+  /** Call when models may run on other GPUs than before. */
+  setBlocked(isBlocked: (index: number) => boolean): void {
+    const blocked = new Set([...this.models.keys()].filter(isBlocked));
+    const isSame = blocked.size === this.blocked.size && [...blocked].every((index) => this.isBlocked(index));
+    if (isSame) return;
+    this.blocked = blocked;
+    this.replace();
+  }
+
   watch(changed: () => void): () => void {
     this.watchers.add(changed);
     return () => this.watchers.delete(changed);
@@ -79,7 +94,17 @@ export class ServedState {
     const entries = [...this.models].map(([index, model]): ModelEntry => {
       const { name } = model.spec;
       const isDefault = defaults.get(name) === index;
-      return { name, version: model.version, isDefault, state: 'ready', reason: '', index, model };
+      const blocked = this.isBlocked(index) ? { blocked: NO_WORKER_FOR_IT } : {};
+      return {
+        name,
+        version: model.version,
+        isDefault,
+        state: 'ready',
+        reason: '',
+        ...blocked,
+        index,
+        model,
+      };
     });
     const { notReady, mayTakeOver, end } = this;
     if (end !== 'none')

@@ -163,7 +163,7 @@ export const ROUTES = [
     catalog.modelMetadata(catalog.find(name, version)),
   ),
   route('GET', `${MODEL}/ready`, ({ site: { catalog } }, name, version) => {
-    catalog.ready(catalog.find(name, version));
+    catalog.checkReady(catalog.find(name, version));
     return { name, ready: true };
   }),
   route('GET', `${MODEL}/config`, ({ site: { catalog } }, name, version) =>

@@ -117,10 +117,18 @@ export class Catalog {
     return model;
   }
 
-  /** True if an entry takes requests now. */
-  isReady({ state }: ModelEntry): boolean {
+  /** Throws an `ApiError` unless an entry takes requests now, and a GPU runs them. */
+  checkReady(entry: ModelEntry): void {
+    this.ready(entry);
+    const { name, blocked } = entry;
+    if (blocked !== undefined)
+      throw new ApiError('notReady', `model ${shown(name)} is not ready: ${blocked}`);
+  }
+
+  /** True if an entry takes requests now, and a GPU runs them. */
+  isReady({ state, blocked }: ModelEntry): boolean {
     const { notReady, takesRequests = false } = this.service.state;
-    return state === 'ready' && (notReady === null || takesRequests);
+    return state === 'ready' && blocked === undefined && (notReady === null || takesRequests);
   }
 
   /** True if the model exists and takes requests now. */
@@ -186,11 +194,11 @@ export class Catalog {
     const { entries, notReady } = this.service.state;
     return entries
       .map((entry) => {
-        const { name, version, state, model } = entry;
+        const { name, version, state, blocked, model } = entry;
         const reason = entry.reason || (model?.isProvisional === true ? PROVISIONAL : '');
         // What the server cannot answer now is not ready, whatever its files are like.
         const isHeldUp = state === 'ready' && !this.isReady(entry);
-        if (isHeldUp) return { name, version, state: 'UNAVAILABLE', reason: notReady ?? reason };
+        if (isHeldUp) return { name, version, state: 'UNAVAILABLE', reason: notReady ?? blocked ?? reason };
         return { name, version, state: state.toUpperCase(), reason };
       })
       .filter(({ state }) => !onlyReady || state === 'READY');

@@ -18,6 +18,7 @@ export function Figures({ status }: { readonly status: ClusterStatus }) {
   return (
     <dl class="facts" title={`Rates and latencies are of the last ${Math.round(status.windowSeconds)} s`}>
       <Fact name="Ready">{status.ready ? 'yes' : 'no'}</Fact>
+      {status.blocked && <Fact name="No GPU for">{status.blocked.join(', ')}</Fact>}
       <Fact name="Offered">{formatPerSecond(status.offeredRps)}</Fact>
       <Fact name="Goodput">{formatPerSecond(status.goodputRps)}</Fact>
       <Fact name="Attained">{formatPercent(status.attainment)}</Fact>

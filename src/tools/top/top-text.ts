@@ -34,11 +34,12 @@ interface Section {
  * and says how many rows it omits.
  */
 export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_INFINITY): string[] {
-  const { policy, host, upSeconds, ready } = status;
+  const { policy, host, upSeconds, ready, blocked = [] } = status;
   const state = problem !== '' ? problem.toUpperCase() : ready ? 'ready' : 'NOT READY';
   const head = [
     `${state}: escapement on ${host}, policy ${policy}, ${url}, up ${upText(upSeconds)}`,
     ...requestLines(status),
+    ...(blocked.length > 0 ? [`no GPU in service runs: ${blocked.join(', ')}`] : []),
   ];
   const sections = [gpus(status), ...liveBreakdowns(status.by).map((each) => requests(each, rows))].filter(
     ({ rows: all }) => all.length > 0,

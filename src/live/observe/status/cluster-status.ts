@@ -126,6 +126,12 @@ export const statusSchema = z.object({
   host: z.string(),
   upSeconds: figure,
   ready: z.boolean().describe('Takes requests.'),
+  blocked: z
+    .array(z.string())
+    .exactOptional()
+    .describe(
+      'Models that no GPU in service runs, such as those for a kind whose workers are away; at most 200.',
+    ),
   windowSeconds: figure.describe(
     'Length of the window that figures are of, up to now; latencies are within 1.6 %.',
   ),

@@ -83,12 +83,14 @@ class Description {
   status(): ClusterStatus {
     const { collector, core, policy, host, ready, scaling, nowNs } = this.sources;
     const gpus = this.gpus();
+    const blocked = this.blocked();
     return {
       version: STATUS_VERSION,
       policy,
       host,
       upSeconds: round(nowNs / NS_PER_S),
       ready,
+      ...(blocked.length > 0 && { blocked }),
       windowSeconds: round(this.window.seconds),
       ...new Breakdown(this.window, 1, () => 0, false).figures(0),
       unanswered: core.requests.state.reduce(
@@ -100,6 +102,15 @@ class Description {
       gpus,
       ...(scaling === null ? {} : { scaling }),
     };
+  }
+
+  /** Models that no GPU in service runs. */
+  private blocked(): string[] {
+    const { cluster } = this.sources.core;
+    if (cluster.up.count === 0) return [];
+    return cluster.models
+      .flatMap((_, model) => (cluster.hasModel(model) && cluster.isStranded(model) ? this.nameOf(model) : []))
+      .slice(0, MOST_PARTS);
   }
 
   /** Requests by each dimension that the server has. */
