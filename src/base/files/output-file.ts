@@ -4,8 +4,10 @@ import {
   accessSync,
   closeSync,
   constants,
+  fstatSync,
   lstatSync,
   openSync,
+  readdirSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -13,17 +15,23 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { EscapementError } from '../errors.js';
 import { makeFolder } from './make-folder.js';
 
 /** Minimum size of the chunks of text passed to the system, in characters. */
 const CHUNK_CHARS = 256 * 1024;
+/** Time after which a partial file that nobody writes to counts as abandoned: its writer was killed. */
+const ABANDONED_MS = 24 * 3600 * 1000;
+const PARTIAL = /\.[0-9a-f-]{36}\.partial$/;
+/** Folders in which this process has looked for abandoned files. */
+const tidied = new Set<string>();
 
 /**
  * A file that is written under a name of its own, `PATH.….partial`, and renamed when complete, so that nothing
- * half-written looks finished, and of several writers, also on other machines, one wins. Folders are made as needed. A
- * link stays a link: its target is replaced. Pipes and devices are written in place.
+ * half-written looks finished, and of several writers, also on other machines, one wins. The first file of a process in a
+ * folder removes those that killed writers left there. Folders are made as needed. A link stays a link: its target is
+ * replaced. Pipes and devices are written in place.
  * Synchronous, so that no signal handler runs in between. Every member throws `E_FILE_WRITE` when the system refuses.
  */
 export class OutputFile {
@@ -44,6 +52,7 @@ export class OutputFile {
       }
       // A file written in place may be standard output, which already has text.
       this.fd = this.partialPath === null ? openSync(this.finalPath, 'a') : openSync(this.partialPath, 'w');
+      if (this.partialPath !== null) removeAbandoned(dirname(this.finalPath), fstatSync(this.fd).mtimeMs);
     });
   }
 
@@ -149,6 +158,20 @@ function reasonOf(path: string, { code, message, path: at = path }: NodeJS.Errno
   // Node writes `EACCES: permission denied, open 'FILE'`.
   const [, meaning = message] = /^\w+: ([^,]+)/.exec(message) ?? [];
   return code === undefined ? message : `${meaning} (${code})`;
+}
+
+/** Removes the abandoned partial files of a folder, as far as the system lets us. */
+function removeAbandoned(folder: string, nowMs: number): void {
+  if (tidied.has(folder)) return;
+  tidied.add(folder);
+  try {
+    for (const name of readdirSync(folder).filter((each) => PARTIAL.test(each))) {
+      const path = join(folder, name);
+      if (nowMs - lstatSync(path).mtimeMs > ABANDONED_MS) rmSync(path, { force: true });
+    }
+  } catch {
+    // Another process has removed it, or it belongs to somebody else.
+  }
 }
 
 /** Destination of an output file's text. */

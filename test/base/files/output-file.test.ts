@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -68,6 +69,20 @@ describe('OutputFile', () => {
       expect(readFileSync(path, 'utf8')).toBe(text);
     }
     expect(readdirSync(folder)).toEqual(['log.tsv']);
+  });
+
+  it('removes what writers left that were killed, but nothing that may still be written', () => {
+    const place = (name: string, daysOld: number) => {
+      writeFileSync(join(folder, name), 'half');
+      const seconds = Date.now() / 1000 - daysOld * 86_400;
+      utimesSync(join(folder, name), seconds, seconds);
+    };
+    const id = '00000000-1111-4222-8333-444444444444';
+    place(`run.json.${id}.partial`, 2);
+    place(`cell.json.${id}.partial`, 0.9);
+    place('own.partial', 2);
+    writeWhole(join(folder, 'log.tsv'), 'all');
+    expect(readdirSync(folder)).toEqual([`cell.json.${id}.partial`, 'log.tsv', 'own.partial']);
   });
 
   it('leaves nothing half-written where a folder has its name', () => {
