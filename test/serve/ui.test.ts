@@ -53,21 +53,23 @@ it('begins with the past, and goes on with what happens', async () => {
   const { server, http } = await started(true);
   const infer = () => http.post('/v2/models/model0/infer', body());
   await infer();
-  const after = async (mark: number): Promise<ActivityMessage> => {
-    const answer = await fetch(`http://127.0.0.1:${server.metrics?.port}/ui/activity?after=${mark}`);
-    return (await answer.json()) as ActivityMessage;
+  const after = async (start: string, mark: number): Promise<ActivityMessage> => {
+    const path = `ui/activity?start=${start}&after=${mark}`;
+    return (await (
+      await fetch(`http://127.0.0.1:${server.metrics?.port}/${path}`)
+    ).json()) as ActivityMessage;
   };
-  const first = await after(0);
+  const first = await after('', 0);
   expect(first.setup).toMatchObject({ models: ['model0'], gpus: 1, oneLane: false, policy: 'escapement' });
   expect(rows(first.requests, 11).map(([id]) => id)).toEqual([0]);
   expect(rows(first.actions, 16).length).toBeGreaterThan(0);
   await infer();
-  const next = await after(first.mark);
+  const next = await after(first.start, first.mark);
   expect(next.setup).toBeUndefined();
   expect(rows(next.requests, 11).map(([id]) => id)).toEqual([1]);
   expect(next.nowNs).toBeGreaterThan(first.nowNs);
   // As by a page that followed an earlier process.
-  const { setup, requests } = await after(next.mark + 1000);
+  const { setup, requests } = await after('another', next.mark);
   expect([setup, rows(requests, 11).length]).toEqual([first.setup, 2]);
 });
 

@@ -96,6 +96,7 @@ function useServer(token: string, isRefused: boolean, setRefused: (isRefused: bo
     return follow(token, {
       began(message, setup, status) {
         server = new ServerView(setup, status, message.nowNs);
+        history.began(message.start);
         history.add(status);
         setShown({ server, first: server.add(message) });
         setProblem('');

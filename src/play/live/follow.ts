@@ -36,22 +36,19 @@ async function keepAsking(token: string, follower: Follower, signal: AbortSignal
     if (!answer.ok) throw new Error((await answer.text()).trim());
     return answer.json();
   };
-  let mark = 0;
-  let lastNs = 0;
+  let since = '';
   for (let turn = 0; !signal.aborted; turn++) {
     try {
-      const rows: ActivityMessage = await ask(`activity?after=${mark}`);
-      const isOther = rows.nowNs < lastNs && rows.setup === undefined;
-      mark = isOther ? 0 : rows.mark;
-      lastNs = rows.nowNs;
+      const rows: ActivityMessage = await ask(`activity${since}`);
+      since = `?start=${rows.start}&after=${rows.mark}`;
       if (rows.setup !== undefined) follower.began(rows, rows.setup, await ask('../status'));
-      else if (!isOther) follower.rows(rows);
+      else follower.rows(rows);
       if (rows.setup === undefined && turn % ROWS_PER_STATUS === 0) follower.status(await ask('../status'));
       await pause(ROWS_MS);
     } catch (error) {
       if (signal.aborted) return;
       if (error === REFUSED) return follower.refused();
-      mark = 0;
+      since = '';
       follower.lost((error as Error).message);
       await pause(AGAIN_MS);
     }

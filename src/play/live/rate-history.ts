@@ -5,14 +5,18 @@ const MOST_POINTS = 600;
 
 /** Rates of a server over the last ten minutes of the page. */
 export class RateHistory {
+  private start = '';
   private seconds: number[] = [];
   private goodputRps: number[] = [];
   private offeredRps: number[] = [];
 
+  /** Forgets all of another start of the server. */
+  began(start: string): void {
+    if (start !== this.start) this.keep(0);
+    this.start = start;
+  }
+
   add({ upSeconds, goodputRps, offeredRps }: ClusterStatus): void {
-    const last = this.seconds.at(-1) ?? Number.NEGATIVE_INFINITY;
-    // The server was restarted.
-    if (upSeconds < last) this.keep(0);
     this.seconds.push(upSeconds);
     this.goodputRps.push(goodputRps ?? 0);
     this.offeredRps.push(offeredRps ?? 0);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { invariant } from '../../../base/invariant.js';
@@ -22,16 +23,19 @@ export interface ServerSetup {
 }
 
 /**
- * Answer to `GET /ui/activity?after=MARK`: what changed after that mark. Times in ns since the start of the
- * controller. Rows are those of src/record/run-rows.ts: the bytes of a Float64Array, little-endian, as base64.
+ * Answer to `GET /ui/activity?start=START&after=MARK`: what changed after that mark of that start. Times in ns since the
+ * start of the controller. Rows are those of src/record/run-rows.ts: the bytes of a Float64Array, little-endian, as
+ * base64.
  */
 export interface ActivityMessage {
+  /** Id of the start of this controller: one that was restarted has another, and counts its marks anew. */
+  readonly start: string;
   /** Mark for the next question. */
   readonly mark: number;
   readonly nowNs: number;
   readonly actions: string;
   readonly requests: string;
-  /** Absent: unchanged since that mark. With it comes all that is kept. */
+  /** Absent: unchanged since that mark of that start. With it comes all that is kept. */
   readonly setup?: ServerSetup;
 }
 
@@ -50,8 +54,9 @@ export function waitingPageRoutes(missing: string): Route[] {
 export class LivePage {
   readonly routes: readonly Route[] = [
     ...pageRoutes(),
-    { path: ACTIVITY_PATH, answer: ({ query }) => json(200, this.after(Number(query.get('after')))) },
+    { path: ACTIVITY_PATH, answer: ({ query }) => json(200, this.after(query)) },
   ];
+  private readonly start = randomUUID();
   readonly run: RecentActivity;
   readonly events = { modelCame: () => this.changed(), modelGone: () => this.changed() };
   private controller: Running | null = null;
@@ -77,16 +82,16 @@ export class LivePage {
     this.changedAt = ++this.run.mark;
   }
 
-  private after(asked: number): ActivityMessage {
+  private after(query: URLSearchParams): ActivityMessage {
     const { run, controller } = this;
     invariant(controller !== null, 'a page shows a controller that runs');
     if (this.gpus() !== this.gpusThen) this.changed();
     this.gpusThen = this.gpus();
-    // A page may have followed an earlier process.
-    const isNew = asked < this.changedAt || asked > run.mark;
+    const asked = query.get('start') === this.start ? Number(query.get('after')) : 0;
+    const isNew = asked < this.changedAt;
     const { actions, requests } = run.since(isNew ? 0 : asked);
     return {
-      ...{ mark: run.mark, nowNs: controller.nowNs() },
+      ...{ start: this.start, mark: run.mark, nowNs: controller.nowNs() },
       ...{ actions: base64(actions), requests: base64(requests) },
       ...(isNew && { setup: this.setup(controller.core.cluster) }),
     };
