@@ -8,7 +8,7 @@ import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
 import { EventLog } from '../live/observe/event-log.js';
-import { describeCluster } from '../live/observe/status/describe-cluster.js';
+import { statusRoute } from '../live/observe/status/describe-cluster.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import {
   type ModelState,
@@ -19,7 +19,7 @@ import {
 import { ModelLabels } from '../live/observe/telemetry/labels.js';
 import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';
 import { startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
-import { json, type Route } from '../live/observe/telemetry/route.js';
+import type { Route } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
 import type { ModelEntry, ServiceState } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
@@ -242,25 +242,24 @@ export class Server {
 
   private routes({ controller, observers, assembly }: Running): Route[] {
     const { settings } = this.options;
-    const status = () =>
-      describeCluster({
-        collector: observers.status.collector,
-        core: controller.core,
-        policy: settings.policy.kind,
-        host: hostname(),
-        ready: this.isReady,
-        serves: (name) =>
-          this.models.state.entries.some((entry) => entry.name === name && entry.state === 'ready'),
-        versionOf: (model) => controller.modelAt(model)?.version ?? '',
-        workerOf: (gpu) => assembly.fleet.nameOf(gpu),
-        kindOf: (gpu) => assembly.cluster.kinds[controller.core.cluster.kindOf[gpu]],
-        classes: settings.classes,
-        tenants: settings.tenants.list,
-        scaling: observers.scaling?.status() ?? null,
-        lengthsOf: (model) => observers.lengths.collector.advice(model),
-        nowNs: controller.nowNs(),
-      });
-    return [{ path: '/status', answer: () => json(200, status()) }, ...(observers.ui?.routes ?? [])];
+    const status = statusRoute(() => ({
+      collector: observers.status.collector,
+      core: controller.core,
+      policy: settings.policy.kind,
+      host: hostname(),
+      ready: this.isReady,
+      serves: (name) =>
+        this.models.state.entries.some((entry) => entry.name === name && entry.state === 'ready'),
+      versionOf: (model) => controller.modelAt(model)?.version ?? '',
+      workerOf: (gpu) => assembly.fleet.nameOf(gpu),
+      kindOf: (gpu) => assembly.cluster.kinds[controller.core.cluster.kindOf[gpu]],
+      classes: settings.classes,
+      tenants: settings.tenants.list,
+      scaling: observers.scaling?.status() ?? null,
+      lengthsOf: (model) => observers.lengths.collector.advice(model),
+      nowNs: controller.nowNs(),
+    }));
+    return [status, ...(observers.ui?.routes ?? [])];
   }
 
   private async end(drainNs: number, wantedNs: number, signal: string): Promise<void> {

@@ -8,6 +8,7 @@ import type { Tenant } from '../../../core/tenants.js';
 import { ratioOf } from '../../../record/counted.js';
 import { BY_STEP, dimensionsOf, type PartOf } from '../../../record/dimensions.js';
 import type { LengthAdvice } from '../seen-lengths.js';
+import { json, type Reply, type Route } from '../telemetry/route.js';
 import { Breakdown, MOST_PARTS, Window } from './breakdown.js';
 import {
   type ClusterStatus,
@@ -41,6 +42,23 @@ interface StatusSources {
   readonly lengthsOf: (model: number) => LengthAdvice | null;
   /** Since the start. */
   readonly nowNs: number;
+}
+
+/**
+ * Route of the status. All who ask within a second get the same one, since each takes a few milliseconds of the
+ * scheduler's thread.
+ */
+export function statusRoute(read: () => StatusSources): Route {
+  let atNs = Number.NEGATIVE_INFINITY;
+  let latest: Reply;
+  const answer = () => {
+    const sources = read();
+    if (sources.nowNs - atNs < NS_PER_S) return latest;
+    atNs = sources.nowNs;
+    latest = json(200, describeCluster(sources));
+    return latest;
+  };
+  return { path: '/status', answer };
 }
 
 /** Describes the state of a controller. Takes a few milliseconds, mostly for the kept answers. */

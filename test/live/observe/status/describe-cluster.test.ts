@@ -11,7 +11,7 @@ import {
 } from '../../../../src/core/request.js';
 import { LIMIT_RATE } from '../../../../src/core/tenants.js';
 import type { ClusterStatus } from '../../../../src/live/observe/status/cluster-status.js';
-import { describeCluster } from '../../../../src/live/observe/status/describe-cluster.js';
+import { describeCluster, statusRoute } from '../../../../src/live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../../../../src/live/observe/status/status-collector.js';
 import type { DrawnPipeline } from '../../../../src/sim/fan-out.js';
 import { Simulator } from '../../../../src/sim/simulator.js';
@@ -272,6 +272,21 @@ describe('the status of a cluster', () => {
     ]);
   });
 
+  it('is described once a second, for all who ask', async () => {
+    const { answer, sourcesAt } = withSenders();
+    let nowNs = S;
+    const route = statusRoute(() => sourcesAt(nowNs));
+    const okAt = async (askedNs: number) => {
+      nowNs = askedNs;
+      const { body } = await route.answer({ query: new URLSearchParams() });
+      return (JSON.parse(String(body)) as ClusterStatus).requests.ok;
+    };
+    answer({}, OUTCOME_OK, 10, 0);
+    expect(await okAt(S)).toBe(1);
+    answer({}, OUTCOME_OK, 10, 0);
+    expect([await okAt(2 * S - MS), await okAt(2 * S)]).toEqual([1, 2]);
+  });
+
   it('tells of a shorter time where more was answered than is kept', () => {
     const { answer, statusOf } = withSenders();
     for (let i = 0; i < 40_000; i++) answer({ arrivalNs: i * 1e5 }, OUTCOME_OK, 1, 0);
@@ -322,22 +337,21 @@ function withSenders() {
     collector.answered(table, slot, outcome, nowNs, 1, gpu === null ? null : infer);
     table.release(slot);
   };
-  const statusOf = (nowNs = S) =>
-    describeCluster({
-      ...{ collector, core, policy: 'clockwork', host: 'here', ready: true, scaling: null, nowNs },
-      serves: () => true,
-      versionOf: (model) => String(model),
-      lengthsOf: () => null,
-      workerOf: (gpu) => `worker${gpu}`,
-      kindOf: (gpu) => ['fast', 'slow'][gpu],
-      classes: [
-        { name: 'standard', weight: 1, share: 0 },
-        { name: 'gold', weight: 10, share: 0.1 },
-      ],
-      tenants: [
-        { name: 'others', rateRps: 1, burst: 1, share: 1 },
-        { name: 'acme', rateRps: 1, burst: 1, share: 3 },
-      ],
-    });
-  return { answer, statusOf };
+  const sourcesAt = (nowNs: number) => ({
+    ...{ collector, core, policy: 'clockwork', host: 'here', ready: true, scaling: null, nowNs },
+    serves: () => true,
+    versionOf: (model: number) => String(model),
+    lengthsOf: () => null,
+    workerOf: (gpu: number) => `worker${gpu}`,
+    kindOf: (gpu: number) => ['fast', 'slow'][gpu],
+    classes: [
+      { name: 'standard', weight: 1, share: 0 },
+      { name: 'gold', weight: 10, share: 0.1 },
+    ],
+    tenants: [
+      { name: 'others', rateRps: 1, burst: 1, share: 1 },
+      { name: 'acme', rateRps: 1, burst: 1, share: 3 },
+    ],
+  });
+  return { answer, sourcesAt, statusOf: (nowNs = S) => describeCluster(sourcesAt(nowNs)) };
 }
