@@ -21,7 +21,7 @@ import { makeFolder } from './make-folder.js';
 
 /** Minimum size of the chunks of text passed to the system, in characters. */
 const CHUNK_CHARS = 256 * 1024;
-/** Time after which a partial file that nobody writes to counts as abandoned: its writer was killed. */
+/** Time after which a partial file that has not grown counts as abandoned: its writer was killed. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 const PARTIAL = /\.[0-9a-f-]{36}\.partial$/;
 /** Folders in which this process has looked for abandoned files. */

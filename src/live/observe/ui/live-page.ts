@@ -28,7 +28,7 @@ export interface ServerSetup {
  * base64.
  */
 export interface ActivityMessage {
-  /** Id of the start of this controller: one that was restarted has another, and counts its marks anew. */
+  /** Id of the start of this controller: one that was restarted has another, and other marks. */
   readonly start: string;
   /** Mark for the next question. */
   readonly mark: number;
