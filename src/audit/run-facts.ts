@@ -3,7 +3,7 @@ import { conforming, readRun } from '../base/files/results-folder.js';
 import { FURTHER_COUNTS, OUTCOMES } from './request-audit.js';
 
 /** Version of run.json. */
-const VERSION = 6;
+const VERSION = 7;
 
 const count = z.number();
 const requests = z.record(z.enum(['offered', ...OUTCOMES]), count);

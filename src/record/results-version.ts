@@ -2,4 +2,4 @@
  * Version of `run.json` and `results.json`. In its own file, so that pages that simulate do not load the schemas of
  * results.
  */
-export const RESULTS_VERSION = 6;
+export const RESULTS_VERSION = 7;

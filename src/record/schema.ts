@@ -104,6 +104,9 @@ export const fleetSchema = z.object({
 
 /** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
 export const runSlicesSchema = z.object({
+  oneSample: z
+    .boolean()
+    .describe('True if no seed changes the run; false: seeds change only how it replays its log.'),
   seconds: list(z.number().positive(), 'Length of each slice, up to the nominal end.'),
   sections: list(
     z.object({
@@ -136,7 +139,7 @@ export const runResultSchema = z.object({
   slices: runSlicesSchema
     .exactOptional()
     .describe(
-      'Counts per time slice of a run that is one sample, as no seed changes it: its confidence intervals come from them. Absent where seeds change the run.',
+      'Counts per time slice, for confidence intervals of a run that replays a log or that no seed changes. Absent from others.',
     ),
   plugin: z
     .object({

@@ -83,7 +83,7 @@ export function buildSchedulerFigures(
 export function buildSlices(
   { bins, offeredByBin, okByArrival, sections }: RunTally,
   senders: readonly Pick<RunSlices['sections'][number], 'class' | 'tenant' | 'weight'>[],
-): RunSlices {
+): Omit<RunSlices, 'oneSample'> {
   const counts = (counter: Float64Array) => {
     const slices = Array.from(counter.subarray(0, bins.count));
     if (bins.count > 0) slices[bins.count - 1]! += counter[bins.count]!;

@@ -14,18 +14,18 @@ export interface Estimate {
   readonly low: number;
   readonly high: number;
   /**
-   * Source of the interval: several seeds, or the time slices of the one run that no seed changes, or the number of its
-   * requests, none of which missed. Null: there is one run and its slices do not differ, or do not determine the figure.
+   * Source of the interval: several seeds, or time slices of the runs, or the number of their requests, none of which
+   * missed. Null: there is one run, and it has no slices, they do not differ, or they do not determine the figure.
    */
   readonly over: 'seeds' | 'slices' | 'requests' | null;
 }
 
-/** Values of a figure by seed, and, in a run that no seed changes, its contributions over time. */
+/** Values of a figure by seed, and, in runs with time slices, its contributions over time. */
 export interface Sample {
   readonly bySeed: Readonly<Record<string, number>>;
   /**
-   * Influence of each time slice: the figure is its mean plus the mean of these, which is 0. Absent if a seed changes
-   * the run, or its slices do not determine the figure.
+   * Influence of each time slice, mean over the seeds: the figure is its mean plus the mean of these, which is 0. Absent
+   * if the runs have no slices, or these do not determine the figure.
    */
   readonly influences?: readonly number[];
 }
@@ -56,23 +56,23 @@ export function estimate(values: readonly number[]): Estimate {
   return estimateOf({ bySeed: Object.fromEntries(values.entries()) });
 }
 
-/** Mean and confidence interval: over seeds by Student's t, of one run by its time slices. At least one value. */
+/**
+ * Mean and confidence interval: the wider of that over seeds by Student's t and that over time slices, since seeds that
+ * replay the same log say nothing about another stretch of it. At least one value.
+ */
 export function estimateOf({ bySeed, influences = [] }: Sample): Estimate {
   const values = Object.values(bySeed);
   const n = values.length;
   const mean = meanOf(values);
-  if (n > 1) {
-    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1);
-    const half = studentT95(n - 1) * Math.sqrt(variance / n);
-    return { n, mean, sd: Math.sqrt(variance), low: mean - half, high: mean + half, over: 'seeds' };
-  }
-  const half = blockBootstrapHalf(influences);
-  return { n, mean, sd: 0, low: mean - half, high: mean + half, over: half === 0 ? null : 'slices' };
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, n - 1);
+  const seedHalf = n === 1 ? 0 : studentT95(n - 1) * Math.sqrt(variance / n);
+  const sliceHalf = blockBootstrapHalf(influences);
+  const half = Math.max(seedHalf, sliceHalf);
+  const over = sliceHalf > seedHalf ? 'slices' : n > 1 ? 'seeds' : null;
+  return { n, mean, sd: Math.sqrt(variance), low: mean - half, high: mean + half, over };
 }
 
-/**
- * Excess of `a` over `b`: seed by seed, or slice by slice if no seed changes either; null without anything in common.
- */
+/** Excess of `a` over `b`, seed by seed and, where both have slices, slice by slice; null without anything in common. */
 export function differenceOf(a: Sample, b: Sample): Estimate | null {
   if ((a.influences === undefined) !== (b.influences === undefined)) return null;
   const common = Object.keys(a.bySeed).filter((seed) => b.bySeed[seed] !== undefined);
@@ -124,26 +124,36 @@ const SLICED = new Map<string, SlicedFigure>([
   ['weightedGoodputRps', { of: 'goodputRps', weighted: true }],
 ]);
 
-/** Contributions of time slices to a figure; empty if a seed changes the run, or if nothing was offered. */
-export function influencesOf(
-  { slices }: SlicedRun,
+/**
+ * Contributions of time slices to a figure, mean over runs that differ in their seed; empty if they have no slices, or if
+ * nothing was offered.
+ */
+export function influencesOf(runs: readonly SlicedRun[], figure: SlicedFigure): Pick<Sample, 'influences'> {
+  const all = runs.map(({ slices }) => (slices === undefined ? null : influencesOfOne(slices, figure)));
+  const [first = null] = all;
+  if (first === null || !all.every((one) => one?.length === first.length)) return {};
+  return { influences: first.map((_, i) => meanOf(all.map((one) => one![i]!))) };
+}
+
+/** Null if nothing was offered. */
+function influencesOfOne(
+  slices: RunSlices,
   { of, isCounted = () => true, weighted = false }: SlicedFigure,
-): Pick<Sample, 'influences'> {
-  if (slices === undefined) return {};
+): readonly number[] | null {
   const counted = slices.sections.filter(isCounted);
   const total = (count: 'offered' | 'ok') =>
     slices.seconds.map((_, i) => sum(counted.map((each) => each[count][i]! * (weighted ? each.weight : 1))));
   const [ok, base] = [total('ok'), of === 'attainment' ? total('offered') : slices.seconds];
   const whole = sum(base);
-  if (whole === 0) return {};
+  if (whole === 0) return null;
   const quotient = sum(ok) / whole;
-  return { influences: ok.map((count, i) => ((count - quotient * base[i]!) * ok.length) / whole) };
+  return ok.map((count, i) => ((count - quotient * base[i]!) * ok.length) / whole);
 }
 
 /** A figure of one run, by the name that thresholds use; without an interval unless its slices provide one. */
 export function figureOfRun(run: SlicedRun, metric: string, value: number): Estimate {
   const figure = slicedFigure(metric);
-  return estimateOf({ bySeed: { 1: value }, ...(figure === null ? {} : influencesOf(run, figure)) });
+  return estimateOf({ bySeed: { 1: value }, ...(figure === null ? {} : influencesOf([run], figure)) });
 }
 
 /** Share of one run's requests that were answered in time, for people: `98.2 ± 0.3 %`. */
@@ -154,7 +164,7 @@ export function attainmentText(run: SlicedRun & Pick<RunResult | CellResult, 'su
 
 /** Half of the 95 % confidence interval of the difference of a figure between two runs; null if not known. */
 export function marginBetween(a: SlicedRun, b: SlicedRun, figure: SlicedFigure): number | null {
-  const sample = (run: SlicedRun) => ({ bySeed: { 1: 0 }, ...influencesOf(run, figure) });
+  const sample = (run: SlicedRun) => ({ bySeed: { 1: 0 }, ...influencesOf([run], figure) });
   const difference = differenceOf(sample(a), sample(b));
   return difference === null || difference.over === null ? null : difference.high;
 }
@@ -170,7 +180,7 @@ export function certaintyText(seeds: number, figures: readonly (Pick<Estimate, '
   const over = new Set(figures.map((figure) => figure?.over));
   const sources = [
     ...(over.has('seeds') ? [`${seeds} seeds`] : []),
-    ...(over.has('slices') ? ['time slices of a run that no seed changes'] : []),
+    ...(over.has('slices') ? ['time slices of the run'] : []),
     ...(over.has('requests') ? ['the number of requests where none missed'] : []),
   ];
   if (sources.length > 0) return `±: 95 % confidence over ${sources.join(' or ')}`;
@@ -182,7 +192,7 @@ export const ONE_SAMPLE = 'one sample: no seed changes it';
 
 /** True if this is one sample, since no seed changes the run. */
 export function isOneSample(runs: readonly Pick<SlicedRun, 'slices'>[]): boolean {
-  return runs.length > 0 && runs.every(({ slices }) => slices !== undefined);
+  return runs.length > 0 && runs.every(({ slices }) => slices?.oneSample === true);
 }
 
 /**

@@ -17,7 +17,7 @@ import { buildSchedulerFigures, buildSlices, buildSummary } from '../record/summ
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
 import { drawFailures, type GpuFailure } from '../sim/failures.js';
-import { seedChanges } from './random-streams.js';
+import { replaysLog, seedChanges } from './random-streams.js';
 
 interface CollectorOptions {
   /** False if only answers are seen, as by a client. */
@@ -103,6 +103,7 @@ export class Collector {
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
     const isSimulated = kind === 'simulated';
+    const isOneSample = !seedChanges(experiment);
     const clocks = isSimulated ? clockEvents(experiment.cluster) : [];
     const failed = this.failures.map(failureEvent);
     const slow = isSimulated ? experiment.cluster.slowdowns.map(slowEvent) : [];
@@ -118,8 +119,8 @@ export class Collector {
           ? {}
           : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
-      ...(isSimulated && !seedChanges(experiment)
-        ? { slices: buildSlices(recorder, sectionSenders(experiment)) }
+      ...(isSimulated && (isOneSample || replaysLog(experiment))
+        ? { slices: { oneSample: isOneSample, ...buildSlices(recorder, sectionSenders(experiment)) } }
         : {}),
       ...(plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } }),
       ...(tuned.length === 0 ? {} : { tuned }),

@@ -56,6 +56,18 @@ export function seedChanges(experiment: Experiment): boolean {
   return Object.values(STREAMS).some((draws) => draws(experiment));
 }
 
+/** True if requests come from a log: seeds decide how it is replayed, but its own traffic is one sample. */
+export function replaysLog({ workloads }: Experiment): boolean {
+  return workloads.some(({ kind }) => LOGS.has(kind));
+}
+
+const LOGS: ReadonlySet<WorkloadSpec['kind']> = new Set([
+  'arrivals',
+  'azure-2019',
+  'azure-2021',
+  'azure-llm',
+]);
+
 function changed({ changes }: Experiment['cluster']) {
   return changes.map(({ noise }) => noise);
 }

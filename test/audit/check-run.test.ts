@@ -420,9 +420,9 @@ describe('logs that were tampered with', () => {
     [
       'run.json',
       () => '{"version": 2}',
-      /run\.json: version: is of version 2, but this program reads version 6; run /,
+      /run\.json: version: is of version 2, but this program reads version 7; run /,
     ],
-    ['run.json', () => '{"version": 6}', /run\.json: .*: is missing or invalid/],
+    ['run.json', () => '{"version": 7}', /run\.json: .*: is missing or invalid/],
     ['run.json', () => '{', /run\.json: is not valid JSON/],
   ])('of %s that are no log are refused', (name, change, message) => {
     const dir = tampered('requests.tsv', () => {});

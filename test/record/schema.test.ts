@@ -7,7 +7,7 @@ import { SUMMARY } from './fixtures.js';
 
 describe('schemas', () => {
   const run: RunResult = {
-    version: 6,
+    version: 7,
     experiment: 'seed: 1',
     overrides: ['slo=50ms'],
     summary: SUMMARY,
@@ -28,7 +28,7 @@ describe('schemas', () => {
     const { wall: _, ...summary } = SUMMARY;
     const { experiment: __, overrides: ___, ...cell } = run;
     const sweep: SweepResults = {
-      version: 6,
+      version: 7,
       escapement: '1.2.3',
       name: 'sweep',
       experiment: 'seed: 1',

@@ -96,7 +96,7 @@ export function gridFixture(options: GridOptions): SweepResults {
     }),
   );
   return {
-    version: 6,
+    version: 7,
     escapement: '1.2.3',
     name: 'schedule-ahead',
     experiment: EXPERIMENT,
@@ -141,7 +141,7 @@ export function cellFixture(options: CellOptions): CellResult {
   const offeredAt = (percentile: number) =>
     percentile <= (100 * ok) / offered ? executedAt(percentile) : null;
   return {
-    version: 6,
+    version: 7,
     summary: {
       name: 'schedule-ahead',
       kind: 'simulated',

@@ -27,9 +27,9 @@ describe('loadResults', () => {
     ['[]', /results\.json: is not a results file/],
     [
       { ...sweepFixture({ seeds: [1] }), version: 2 },
-      /results\.json: version: is of version 2, but this program reads version 6; run the experiment again/,
+      /results\.json: version: is of version 2, but this program reads version 7; run the experiment again/,
     ],
-    [{ version: 6, escapement: '1.2.3', name: 'x' }, /results\.json: experiment: is missing/],
+    [{ version: 7, escapement: '1.2.3', name: 'x' }, /results\.json: experiment: is missing/],
     [
       { ...sweepFixture({ seeds: [1] }), cells: [{ id: 'slo=10ms', values: {}, seed: 1, status: 'done' }] },
       /results\.json: cells\.0\.result: is missing/,

@@ -12,6 +12,7 @@ import {
   figureOfRun,
   influencesOf,
   marginBetween,
+  meanOf,
   percentWithInterval,
   shareWithInterval,
   slicedFigure,
@@ -55,6 +56,20 @@ function series(random: Random, phi: number, length = 240): number[] {
   });
 }
 
+/** Share of many logs, each replayed with a few seeds, whose interval holds the mean of all such logs, 0. */
+function coverageOfLogs(seedNoise: number, of = 500): number {
+  const random = stream(1, `logs-${seedNoise}`);
+  let held = 0;
+  for (let i = 0; i < of; i++) {
+    const log = series(random, 0);
+    const seeds = Array.from({ length: 3 }, () => log.map((value) => value + seedNoise * normal(random)));
+    const influences = log.map((_, slice) => meanOf(seeds.map((seed) => seed[slice]! - meanOf(seed))));
+    const { low, high } = estimateOf({ bySeed: Object.fromEntries(seeds.map(meanOf).entries()), influences });
+    if (low <= 0 && high >= 0) held++;
+  }
+  return held / of;
+}
+
 /** Share of many series whose interval holds the true mean, 0. */
 function coverage(phi: number, length: number, of = 2000): number {
   const random = stream(1, `coverage-${phi}`);
@@ -68,6 +83,13 @@ function coverage(phi: number, length: number, of = 2000): number {
 }
 
 describe('the interval over time slices', () => {
+  it('covers what other logs would show, however little the seeds of a replay differ', () => {
+    const covered = coverageOfLogs(0.05);
+    expect(covered).toBeGreaterThan(0.92);
+    expect(covered).toBeLessThan(0.97);
+    expect(coverageOfLogs(3)).toBeGreaterThan(0.94);
+  });
+
   it('covers the true mean of independent slices in 95 % of cases', () => {
     expect(coverage(0, 240)).toBeGreaterThan(0.935);
     expect(coverage(0, 240)).toBeLessThan(0.965);
@@ -129,6 +151,7 @@ function run(name: string) {
     return { offered, ok: offered.map((count) => Math.round(count * (random() < 0.1 ? least : 1))) };
   };
   const slices: RunSlices = {
+    oneSample: true,
     seconds: new Array(200).fill(0.5),
     sections: [
       { group: 'a', class: 'gold', tenant: null, weight: 4, ...counts(1) },
@@ -152,7 +175,7 @@ describe('figures of a run that no seed changes', () => {
       }
       return ok / offered;
     });
-    const { influences } = influencesOf({ slices }, slicedFigure('weightedAttainment')!);
+    const { influences } = influencesOf([{ slices }], slicedFigure('weightedAttainment')!);
     const mean = influences!.reduce((sum, value) => sum + value, 0);
     expect(mean).toBeCloseTo(0, 9);
     const independent = estimate(influences!.map((value) => value));
@@ -176,7 +199,7 @@ describe('figures of a run that no seed changes', () => {
     // One request less in every slice: the difference is the same all of the time.
     expect(marginBetween(a, b, figure)).toBeNull();
     expect(marginBetween(a, other, figure)).toBeGreaterThan(0.1);
-    expect(differenceOf({ bySeed: { 1: 1 } }, { bySeed: { 1: 1 }, ...influencesOf(a, figure) })).toBeNull();
+    expect(differenceOf({ bySeed: { 1: 1 } }, { bySeed: { 1: 1 }, ...influencesOf([a], figure) })).toBeNull();
   });
 });
 

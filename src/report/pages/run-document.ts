@@ -84,7 +84,7 @@ function figureList(run: RunResult | CellResult): [string, string][] {
     ],
     ['weighted', weightedText(summary)],
     ['accuracy', accuracyText(summary)],
-    ['sample', run.slices === undefined ? null : ONE_SAMPLE],
+    ['sample', run.slices?.oneSample === true ? ONE_SAMPLE : null],
     ['requests', `${formatCount(requests.offered)}: ${outcomes.join(', ')}`],
     ['cancelled', cancelled === undefined ? null : `${formatCount(cancelled)}, not offered`],
     ['failed', failuresText(summary) || null],

@@ -193,7 +193,7 @@ interface CellOutcome extends Senders {
   readonly goodputRps: Estimate | null;
   /** Goodput as a share of the bound, run by run; without a span, the share of offered requests answered in time. */
   readonly share: Estimate;
-  /** Shares by seed, or over the time of a run that no seed changes: all policies have the same arrivals for a seed. */
+  /** Shares by seed and by time slice: all policies have the same arrivals for a seed. */
   readonly sample: Sample;
   readonly isOneSample: boolean;
   readonly loadsPerS: number | null;
@@ -277,7 +277,10 @@ function outcomeOf(
     worstModel === null || mean === null || mean === 0 || by.pipeline ? [] : worstModel.attainment / mean,
   );
   const [first] = sorted as [PolicyRun, ...PolicyRun[]];
-  const over = influencesOf(first.result, { of: 'goodputRps', weighted: true });
+  const over = influencesOf(
+    sorted.map(({ result }) => result),
+    { of: 'goodputRps', weighted: true },
+  );
   const rates = sorted.flatMap(({ result }) => goodputOf(result) ?? []);
   const goodput = rates.length < sorted.length ? null : { bySeed: bySeed(sorted, rates), ...over };
   const { rps } = bounds.get(first.seed)!;

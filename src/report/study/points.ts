@@ -108,8 +108,7 @@ const TIE = 0.001;
 
 /**
  * True if `a` scores better than `b`: by 0.1 % of `whole` or more on average, and the 95 % confidence interval of the
- * difference, taken seed by seed, excludes 0. Seeds have the same arrivals, so scores of one seed can be compared; so
- * can the time slices of runs that no seed changes. With a single common seed the difference alone decides; with
+ * difference excludes 0. Seeds and time slices have the same arrivals, so scores of one of them can be compared. With a single common seed the difference alone decides; with
  * nothing in common, the intervals of the two must not overlap.
  */
 export function isBetter(a: Sample, b: Sample, whole: number): boolean {
@@ -307,7 +306,15 @@ function sampleOf(
   });
   if (known.length === 0) return null;
   const bySeed = Object.fromEntries(known.map(({ seed, value }) => [seed, value]));
-  return { bySeed, ...(figure === null ? {} : influencesOf(known[0]!.result, figure)) };
+  return {
+    bySeed,
+    ...(figure === null
+      ? {}
+      : influencesOf(
+          known.map(({ result }) => result),
+          figure,
+        )),
+  };
 }
 
 /** Points in ascending order of the given axes, the first deciding first. */

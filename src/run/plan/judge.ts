@@ -63,7 +63,7 @@ export function judge(target: Threshold, results: readonly JudgedRun[]): TargetF
     return { values, estimate: null, meets: 'no', margin: null, about: reason };
   const sliced = slicedFigure(target.metric);
   const bySeed = Object.fromEntries((values as number[]).entries());
-  const sample = { bySeed, ...(sliced === null ? {} : influencesOf(results[0]!, sliced)) };
+  const sample = { bySeed, ...(sliced === null ? {} : influencesOf(results, sliced)) };
   // A share ends at 0 and 1, which never changes a verdict.
   const spread = clipped(estimateOf(sample), target.unit === 'share' ? 1 : undefined);
   // No number of requests would do for a limit of 100 %, which is one on these requests.

@@ -136,8 +136,10 @@ function searchNotes(found: Found, judged: ReadonlyMap<number, Tried>, { targets
 }
 
 /** Note on a candidate that may be the answer, or better than it. */
-export function unsureNote({ name, isOneSample }: Tried): string {
-  return `the mean at ${name} meets, its interval does not${isOneSample ? '' : ': more seeds may settle it'}`;
+export function unsureNote({ name, isOneSample, figures }: Tried): string {
+  const seedsHelp =
+    !isOneSample && !figures.some((one) => one.meets === 'unsure' && one.estimate?.over === 'slices');
+  return `the mean at ${name} meets, its interval does not${seedsHelp ? ': more seeds may settle it' : ''}`;
 }
 
 /** A load is a share of capacity: if that depends on the planned key, so does the traffic. */

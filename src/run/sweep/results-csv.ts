@@ -43,7 +43,7 @@ const SENDERS: readonly (readonly [Dimension, readonly string[]])[] = [
 /** Columns in order. Names follow `summary.json`, with the unit last. */
 function columnsOf(done: readonly CellResult[]): Record<string, Column> {
   const isMeasured = (name: string) => done.some(({ summary }) => figureOf(name)!.read(summary) !== null);
-  const isSample = done.some(({ slices }) => slices !== undefined);
+  const isSample = done.some(({ slices }) => slices?.oneSample === true);
   return {
     ...Object.fromEntries(ALWAYS.map((name) => column(name))),
     worst_model: ({ summary }) => summary.worstModel?.name ?? null,
@@ -56,7 +56,9 @@ function columnsOf(done: readonly CellResult[]): Record<string, Column> {
     too_late: ({ summary }) => summary.actions.tooLate,
     digest: ({ summary }) => summary.digest,
     bound_rps: ({ bound }) => bound?.bestRps ?? null,
-    ...(isSample ? { one_sample: ({ slices }: CellResult) => (slices === undefined ? 'no' : 'yes') } : {}),
+    ...(isSample
+      ? { one_sample: ({ slices }: CellResult) => (slices?.oneSample === true ? 'yes' : 'no') }
+      : {}),
     ...Object.fromEntries(SOMETIMES.filter(isMeasured).map((name) => column(name))),
     ...(isMeasured('weightedGoodputRps')
       ? { weighted_bound_rps: ({ bound }: CellResult) => bound?.weightedRps ?? null }

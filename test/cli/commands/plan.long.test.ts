@@ -148,9 +148,7 @@ test('a plan of a replayed log runs each value once, and its interval comes from
   const { stdout, stderr } = await runCli(plan);
   expect(stderr).toMatch(/^seed 1: 8 candidate values/);
   expect(stdout).toMatch(/^ +1 +\d+\.\d\d % ± \d+\.\d\d +no$/m);
-  expect(stdout).toMatch(
-    /^policy clockwork; ±: 95 % confidence over time slices of a run that no seed changes$/m,
-  );
+  expect(stdout).toMatch(/^policy clockwork; ±: 95 % confidence over time slices of the run$/m);
   expect(stdout).not.toMatch(/more seeds|± 0\.00/);
   const { tried, seeds } = JSON.parse((await runOk([...plan, '--json'])).stdout);
   expect(seeds).toEqual([1, 2, 3]);

@@ -74,5 +74,9 @@ it('models that lost most, and how many lost much, are among the figures, none w
 /** Slices of a second with 100 requests each; `ok`: those answered in time. */
 function slicesOf(ok: readonly number[]): NonNullable<RunResult['slices']> {
   const section = { group: 'interactive', class: null, tenant: null, weight: 1 };
-  return { seconds: ok.map(() => 1), sections: [{ ...section, offered: ok.map(() => 100), ok }] };
+  return {
+    oneSample: true,
+    seconds: ok.map(() => 1),
+    sections: [{ ...section, offered: ok.map(() => 100), ok }],
+  };
 }

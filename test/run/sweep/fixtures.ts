@@ -12,7 +12,7 @@ export function cellTask(key: string): CellTask {
 /** A small, complete result; `goodputRps` and `digest` tell one from another. */
 export function cellResult(goodputRps: number, digest = '00000000000000aa'): CellResult {
   return {
-    version: 6,
+    version: 7,
     summary: {
       name: 'fixture',
       kind: 'simulated',

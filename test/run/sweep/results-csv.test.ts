@@ -17,7 +17,7 @@ const BOUND = {
 
 test('one row a cell: varied keys as written, seed, figures; a failed cell keeps its place', () => {
   const csv = resultsCsv({
-    version: 6,
+    version: 7,
     escapement: '1.2.3',
     name: 'test',
     experiment: '',
