@@ -6,8 +6,8 @@ import type { RunObserver } from '../../core/observer.js';
 import { type PipelineSpec, variantsOf } from '../../core/pipelines.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import { REQUEST_FREE } from '../../core/request.js';
-import type { JournalHeader } from './journal-header.js';
-import { type JournalText, type JournalVisitor, readJournal } from './journal-reader.js';
+import { type JournalHeader, parseModel, parsePipeline } from './journal-header.js';
+import { type JournalText, malformed, readJournal } from './journal-reader.js';
 
 /** Sees a controller's decisions, in addition to observers. Must not change or keep its arguments. */
 export interface ReplayWatcher {
@@ -53,8 +53,9 @@ export interface Replay {
 export async function replayJournal(path: string, options: ReplayOptions): Promise<Replay> {
   let player: Player | null = null;
   const open = (header: JournalHeader) => {
-    player = new Player(header, options);
-    return player;
+    const opened = new Player(header, options);
+    player = opened;
+    return (fields: readonly string[]) => play(fields, opened);
   };
   const recordedDigest = await readJournal(path, open, options.text);
   // The reader throws for a journal without a header.
@@ -73,7 +74,114 @@ export async function replayJournal(path: string, options: ReplayOptions): Promi
   };
 }
 
-class Player implements JournalVisitor {
+/** Performs the call of one line. Throws `E_JOURNAL` and `E_REPLAY_DIFFERS`. */
+function play(fields: readonly string[], player: Player): void {
+  const [letter, ...rest] = fields;
+  if (!Object.hasOwn(LINES, letter)) throw malformed(`no line begins with "${letter.slice(0, 20)}"`);
+  const { counts, isOpen = false, call } = LINES[letter];
+  const isRight = counts.includes(fields.length) || (isOpen && fields.length > counts[0]);
+  if (!isRight) throw malformed(`has ${fields.length} fields where a line "${letter}" has ${counts[0]}`);
+  call(player, rest);
+}
+
+interface Line {
+  /** Possible numbers of fields with the letter, the smallest first. */
+  readonly counts: readonly number[];
+  /** True if there may be any larger number. */
+  readonly isOpen?: true;
+  readonly call: (player: Player, fields: readonly string[]) => void;
+}
+
+/** By first letter of a line: its fields, and the call of the controller that it stands for. */
+const LINES: Readonly<Record<string, Line>> = {
+  o: {
+    counts: [5, 7, 8],
+    call: (player, [model, arrival, slo, ...rest]) => {
+      const [user, requestClass = 0, tenant = 0, length = 0] = rest.map(whole);
+      const slot = player.controller.offer(
+        ...([player.served(whole(model)), time(arrival), number(slo), user] as const),
+        ...player.sender(requestClass, tenant),
+        length,
+      );
+      player.came(slot);
+    },
+  },
+  f: {
+    counts: [8],
+    isOpen: true,
+    call: (player, [pipeline, arrival, slo, ...rest]) => {
+      const [user, requestClass, tenant, ...counts] = rest.map(whole);
+      const slot = player.controller.offerPipeline(
+        ...([player.pipeline(whole(pipeline), counts.length), time(arrival), number(slo), user] as const),
+        ...player.sender(requestClass, tenant),
+        Int32Array.from(counts),
+      );
+      player.came(slot);
+    },
+  },
+  n: {
+    counts: [4],
+    call: ({ controller }, [slot, step, count]) =>
+      controller.setCount(whole(slot), whole(step), number(count)),
+  },
+  l: {
+    counts: [3],
+    isOpen: true,
+    call: (player, [pipeline, ...spec]) => player.putPipeline(whole(pipeline), parsePipeline(spec.join(' '))),
+  },
+  w: { counts: [2], call: (player, [trace]) => player.trace(trace.slice(0, LONGEST_TRACE_CHARS)) },
+  c: { counts: [2], call: (player, [slot]) => player.controller.cancel(player.waiting(whole(slot))) },
+  r: {
+    counts: [6],
+    call: (player, [id, status, begin, end, clock]) => {
+      const result = { status: whole(status), beginNs: time(begin), endNs: time(end), clock: number(clock) };
+      player.controller.result(Object.assign(player.taken(whole(id)), result));
+    },
+  },
+  d: { counts: [2], call: (player, [gpu]) => player.controller.gpuDown(player.gpu(gpu)) },
+  u: {
+    counts: [3],
+    isOpen: true,
+    call: (player, [gpu, kind, ...models]) => {
+      const { cluster } = player.controller;
+      const held = models.map((model) => within(whole(model), cluster.models.length, 'model'));
+      player.controller.gpuUp(player.gpu(gpu), held, within(whole(kind), cluster.kinds, 'kind'));
+    },
+  },
+  p: {
+    counts: [3],
+    isOpen: true,
+    call: (player, [model, ...spec]) => player.putModel(whole(model), parseModel(spec.join(' '))),
+  },
+  a: {
+    counts: [2],
+    isOpen: true,
+    call: (player, [text, ...gpus]) => {
+      const model = within(whole(text), player.controller.cluster.models.length, 'model');
+      player.controller.setAbsent(
+        model,
+        gpus.map((gpu) => player.gpu(gpu)),
+      );
+    },
+  },
+  t: { counts: [2], call: (player, [model]) => player.controller.retireModel(player.served(whole(model))) },
+  g: {
+    counts: [2],
+    call: ({ controller }, [text]) => {
+      const slots = whole(text);
+      const { length } = controller.cluster.models;
+      if (slots <= length) throw malformed(`${length} slots grow to ${slots}`);
+      controller.grow(slots);
+    },
+  },
+  s: { counts: [2], call: (player, [now]) => player.step(time(now)) },
+};
+
+/** Length of a `traceparent`. */
+const LONGEST_TRACE_CHARS = 55;
+
+/** A controller that a journal drives, and checks of what a damaged journal might ask of it. */
+class Player {
   readonly controller: Controller;
   steps = 0;
   requests = 0;
@@ -117,50 +225,28 @@ class Player implements JournalVisitor {
     for (const watcher of watchers) watcher.started(header, this.controller);
   }
 
-  offer(
-    model: number,
-    arrivalNs: number,
-    sloNs: number,
-    user: number,
-    requestClass: number,
-    tenant: number,
-    length: number,
-  ): void {
+  /** Records the request in a slot. */
+  came(slot: number): void {
     this.requests++;
-    within(requestClass, this.controller.classes.length, 'class');
-    within(tenant, Math.max(1, this.header.tenants?.length ?? 0), 'tenant');
-    this.offered = this.controller.offer(
-      ...([this.modelIndex(model), arrivalNs, sloNs, user, requestClass, tenant, length] as const),
-    );
+    this.offered = slot;
   }
 
-  offerPipeline(
-    pipeline: number,
-    arrivalNs: number,
-    sloNs: number,
-    user: number,
-    requestClass: number,
-    tenant: number,
-    counts: Int32Array,
-  ): void {
-    this.requests++;
+  sender(requestClass: number, tenant: number): readonly [requestClass: number, tenant: number] {
     within(requestClass, this.controller.classes.length, 'class');
     within(tenant, Math.max(1, this.header.tenants?.length ?? 0), 'tenant');
-    if (counts.length !== this.pipelines[pipeline]?.steps.length)
-      throw new EscapementError('E_JOURNAL', `is malformed: pipeline ${pipeline} has no such steps`);
-    const sender = [user, requestClass, tenant] as const;
-    this.offered = this.controller.offerPipeline(pipeline, arrivalNs, sloNs, ...sender, counts);
-  }
-
-  setCount(slot: number, step: number, count: number): void {
-    this.controller.setCount(slot, step, count);
+    return [requestClass, tenant];
   }
 
   putPipeline(index: number, spec: PipelineSpec): void {
-    for (const { model } of spec.steps.flatMap(variantsOf)) this.modelIndex(model);
+    for (const { model } of spec.steps.flatMap(variantsOf)) this.served(model);
     this.pipelines[index] = spec;
     const first = this.controller.putPipeline(index, spec);
     for (const watcher of this.options.watchers ?? []) watcher.pipelineCame?.(first, spec);
+  }
+
+  pipeline(index: number, steps: number): number {
+    if (steps === this.pipelines[index]?.steps.length) return index;
+    throw malformed(`pipeline ${index} has no such steps`);
   }
 
   trace(traceparent: string): void {
@@ -168,86 +254,65 @@ class Player implements JournalVisitor {
     for (const watcher of this.options.watchers ?? []) watcher.traced?.(request, traceparent);
   }
 
-  cancel(slot: number): void {
-    const { requests } = this.controller;
-    if (slot >= requests.state.length || requests.state[slot] === REQUEST_FREE)
-      throw new EscapementError('E_JOURNAL', `is malformed: no request waits in slot ${slot}`);
-    this.controller.cancel(slot);
+  /** Slot of a request that is not answered yet. */
+  waiting(slot: number): number {
+    const { state } = this.controller.requests;
+    if (slot < state.length && state[slot] !== REQUEST_FREE) return slot;
+    throw malformed(`no request waits in slot ${slot}`);
   }
 
-  result(id: number, status: number, beginNs: number, endNs: number, clock: number): void {
+  /** The action that a result is of. The controller reuses the object. */
+  taken(id: number): Action {
     const action = this.outstanding.get(id);
     if (action === undefined) {
       const what = `a result of action ${id}, which was not sent: the journal is damaged, or another version of escapement, which decides differently, wrote it`;
       throw new EscapementError('E_REPLAY_DIFFERS', what);
     }
-    // The controller reuses the object.
     this.outstanding.delete(id);
-    action.status = status;
-    action.beginNs = beginNs;
-    action.endNs = endNs;
-    action.clock = clock;
-    this.controller.result(action);
-  }
-
-  gpuDown(gpu: number): void {
-    this.controller.gpuDown(this.gpuIndex(gpu));
-  }
-
-  gpuUp(gpu: number, models: readonly number[], kind: number): void {
-    const { cluster } = this.controller;
-    for (const model of models) within(model, cluster.models.length, 'model');
-    this.controller.gpuUp(this.gpuIndex(gpu), models, within(kind, cluster.kinds, 'kind'));
+    return action;
   }
 
   putModel(model: number, spec: ModelSpec): void {
     const { cluster } = this.controller;
     const isEmpty = model < cluster.models.length && !cluster.hasModel(model);
-    if (!isEmpty)
-      throw new EscapementError('E_JOURNAL', `is malformed: model ${model} comes to a slot in use`);
+    if (!isEmpty) throw malformed(`model ${model} comes to a slot in use`);
     this.controller.putModel(model, spec);
     this.models.add(spec.name);
   }
 
-  setAbsent(model: number, gpus: readonly number[]): void {
-    within(model, this.controller.cluster.models.length, 'model');
-    this.controller.setAbsent(
-      model,
-      gpus.map((gpu) => this.gpuIndex(gpu)),
-    );
-  }
-
-  grow(slots: number): void {
-    const { length } = this.controller.cluster.models;
-    if (slots <= length)
-      throw new EscapementError('E_JOURNAL', `is malformed: ${length} slots grow to ${slots}`);
-    this.controller.grow(slots);
-  }
-
-  retireModel(model: number): void {
-    this.controller.retireModel(this.modelIndex(model));
-  }
-
   step(nowNs: number): void {
-    if (nowNs < this.nowNs) {
-      throw new EscapementError(
-        'E_JOURNAL',
-        `is malformed: time runs back from ${this.nowNs} to ${nowNs} ns`,
-      );
-    }
+    if (nowNs < this.nowNs) throw malformed(`time runs back from ${this.nowNs} to ${nowNs} ns`);
     this.nowNs = nowNs;
     this.steps++;
     this.controller.step(nowNs);
   }
 
-  private modelIndex(model: number): number {
+  served(model: number): number {
     if (this.controller.isServing(model)) return model;
-    throw new EscapementError('E_JOURNAL', `is malformed: model ${model} takes no requests`);
+    throw malformed(`model ${model} takes no requests`);
   }
 
-  private gpuIndex(gpu: number): number {
-    return within(gpu, this.controller.cluster.gpus, 'GPU');
+  gpu(text: string): number {
+    return within(whole(text), this.controller.cluster.gpus, 'GPU');
   }
+}
+
+function whole(text: string): number {
+  const value = number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw malformed(`"${text}" is not a whole number`);
+}
+
+function time(text: string): number {
+  const value = number(text);
+  if (Number.isFinite(value)) return value;
+  throw malformed(`"${text}" is not a time`);
+}
+
+function number(text: string): number {
+  const value = text === '' ? Number.NaN : Number(text);
+  if (!Number.isNaN(value)) return value;
+  throw malformed(`"${text}" is not a number`);
 }
 
 function watched(policy: Policy, watchers: readonly ReplayWatcher[]): Policy {
@@ -262,5 +327,5 @@ function watched(policy: Policy, watchers: readonly ReplayWatcher[]): Policy {
 
 function within(index: number, count: number, what: string): number {
   if (index < count) return index;
-  throw new EscapementError('E_JOURNAL', `is malformed: ${what} ${index} of ${count}`);
+  throw malformed(`${what} ${index} of ${count}`);
 }
