@@ -102,6 +102,17 @@ export class HttpExchange {
     this.call?.cancel();
   }
 
+  /** Ends its connection, whose last request this is, after all answers. `problem`: answers it if its body is not complete. */
+  endConnection(problem: ApiError): void {
+    const { request, response } = this;
+    if (this.isLast) return;
+    this.isLast = true;
+    response.once('close', () => request.socket.destroySoon());
+    if (request.complete) return;
+    if (response.headersSent) response.end();
+    else this.refuse(problem);
+  }
+
   /** Does a step of its work. The error that this throws or rejects with is the answer. */
   attempt(act: () => unknown): void {
     const fail = (error: unknown) => this.refuse(asApiError(error));

@@ -97,13 +97,10 @@ export async function openHttpFrontend(
     const problem = parserProblem(error);
     const [exchange] = connections.get(socket)?.exchanges ?? [];
     if (problem?.kind === 'tooSlow') site.apiErrors.add('tooSlow');
-    if (problem !== null && exchange === undefined) hangUp(socket, problem);
-    else if (problem === null || exchange.request.complete || exchange.response.headersSent)
-      socket.destroySoon();
-    else {
-      exchange.isLast = true;
-      exchange.refuse(problem);
-    }
+    const last = [...(connections.get(socket)?.exchanges ?? [])].at(-1);
+    if (problem === null) socket.destroy();
+    else if (last === undefined) hangUp(socket, problem);
+    else last.endConnection(problem);
   });
   server.setTimeout(settings.idleTimeoutMs, (socket) => {
     const [exchange] = connections.get(socket)?.exchanges ?? [];
