@@ -55,6 +55,8 @@ export class HttpExchange {
   label: number | undefined;
   private readonly held: Held;
   private isOver = false;
+  /** A codec thread has its body or answer. */
+  private isElsewhere = false;
 
   constructor(
     readonly site: HttpSite,
@@ -97,9 +99,20 @@ export class HttpExchange {
   end(): void {
     if (this.isOver) return;
     this.connection.exchanges.delete(this);
-    this.hold(0);
     this.isOver = true;
+    if (!this.isElsewhere) this.held.set(0);
     this.call?.cancel();
+  }
+
+  /** Keeps its memory until a codec thread is done with its body or answer, even if its client goes meanwhile. */
+  async heldUntil<T>(done: Promise<T>): Promise<T> {
+    this.isElsewhere = true;
+    try {
+      return await done;
+    } finally {
+      this.isElsewhere = false;
+      if (this.isOver) this.held.set(0);
+    }
   }
 
   /** Ends its connection, whose last request this is, after all answers. `problem`: answers it if its body is not complete. */

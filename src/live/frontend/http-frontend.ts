@@ -327,7 +327,9 @@ function infer(exchange: HttpExchange, name: string, version: string): void {
     const model = catalog.ready(entry);
     const task = { pieces, compression, jsonHeader, model, limits: settings };
     const submit = (asked: Inference) => ask(exchange, entry.index, model, asked);
-    return isSmall(task) ? submit(decodeBody(task)) : site.codec.decode(task).then(submit);
+    return isSmall(task)
+      ? submit(decodeBody(task))
+      : exchange.heldUntil(site.codec.decode(task)).then(submit);
   });
 }
 
@@ -368,5 +370,5 @@ function sendAnswer(exchange: HttpExchange, call: Call, model: ServedModel, held
   const finish = (json: string | Uint8Array) => exchange.sendInference(json, tensors, compression);
   const isInline = jsonBytes <= INLINE_JSON_BYTES && compression === null;
   if (isInline) return finish(answerJson(answer));
-  return exchange.site.codec.encode({ answer, compression }).then(finish);
+  return exchange.heldUntil(exchange.site.codec.encode({ answer, compression })).then(finish);
 }
