@@ -115,6 +115,7 @@ class GrpcFrontend {
       }
       for (const rpc of this.open) rpc.drain();
       this.injector.drain(GRACE_MS);
+      connections.closeSilent();
     });
   }
 

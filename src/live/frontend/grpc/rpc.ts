@@ -199,6 +199,10 @@ class Connection {
     this.held = account.hold();
   }
 
+  get isSilent(): boolean {
+    return this.socket.bytesRead === 0;
+  }
+
   /** A call begins to send. */
   begin(isPublic: boolean): void {
     if (this.receiving === 0) this.settledBytes = this.socket.bytesRead;
@@ -259,6 +263,11 @@ export class Connections {
 
   closeAll(): void {
     for (const connection of this.open.values()) connection.close();
+  }
+
+  /** Closes those whose clients have said nothing, not even that they speak HTTP/2. */
+  closeSilent(): void {
+    for (const connection of this.open.values()) if (connection.isSilent) connection.close();
   }
 
   private admit(socket: Socket): void {
