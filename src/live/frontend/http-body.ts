@@ -179,9 +179,13 @@ export class Codec {
     try {
       result = await this.pool.run(task, { name, signal, transferList: ownBuffers(tensors) });
     } catch (error) {
-      // Its thread has ended: for want of time or of memory.
-      const why = signal.aborted ? `takes more than ${CODEC_TIMEOUT_MS / 1000} s` : (error as Error).message;
-      throw new ApiError('tooLarge', `decoding or encoding this is given up: ${why}`);
+      if (signal.aborted)
+        throw new ApiError(
+          'tooBusy',
+          `not decoded or encoded within ${CODEC_TIMEOUT_MS / 1000} s: try again later`,
+        );
+      // Its thread has ended, for want of memory.
+      throw new ApiError('tooLarge', `decoding or encoding this is given up: ${(error as Error).message}`);
     }
     if ('value' in result) return result.value;
     throw new ApiError(result.kind, result.message);

@@ -95,7 +95,6 @@ export async function openHttpFrontend(
   server.on('clientError', (error: ParserError, duplex) => {
     const socket = duplex as Socket;
     const problem = parserProblem(error);
-    const [exchange] = connections.get(socket)?.exchanges ?? [];
     if (problem?.kind === 'tooSlow') site.apiErrors.add('tooSlow');
     const last = [...(connections.get(socket)?.exchanges ?? [])].at(-1);
     if (problem === null) socket.destroy();
