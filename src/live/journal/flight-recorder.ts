@@ -33,11 +33,15 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   private predicts = false;
   /** Slot of the request while it is in the controller; −1: not yet, or no longer. */
   private slot = -1;
-  private came: Omit<Flight, 'request' | 'dueNs' | 'known' | 'actions' | 'passedBy' | 'answer'> | null = null;
+  private came: Omit<
+    Flight,
+    'request' | 'dueNs' | 'known' | 'actions' | 'passedBy' | 'overtakenBy' | 'answer'
+  > | null = null;
   private header!: JournalHeader;
   private readonly known: Knowledge[] = [];
   private readonly actions: FlightAction[] = [];
   private passedBy = 0;
+  private overtakenBy = 0;
   private trace: string | null = null;
   private dueNs: number | null = null;
   private answer: FlightAnswer | null = null;
@@ -64,10 +68,10 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   /** Null: the run had no such request. */
   get flight(): Flight | null {
-    const { request, came, trace, dueNs, known, actions, passedBy, answer } = this;
+    const { request, came, trace, dueNs, known, actions, passedBy, overtakenBy, answer } = this;
     if (came === null) return null;
     const traced = trace === null ? {} : { trace };
-    return { request, ...came, ...traced, dueNs, known, actions, passedBy, answer };
+    return { request, ...came, ...traced, dueNs, known, actions, passedBy, overtakenBy, answer };
   }
 
   /** Null: it is not for a pipeline. */
@@ -131,7 +135,9 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
       if (together.includes(slot)) {
         const deadlines = Array.from(together, (one) => requests.arrivalNs[one] + requests.sloNs[one]);
         this.actions.push(describe(action, Math.max(...deadlines)));
-      } else if (waits && action.model !== model && cluster.warm.has(model, action.gpu)) this.passedBy++;
+      } else if (waits && action.model === model)
+        this.overtakenBy += together.filter((one) => requests.id[one]! > this.request).length;
+      else if (waits && cluster.warm.has(model, action.gpu)) this.passedBy++;
     }
   }
 

@@ -60,7 +60,7 @@ function refusalOf({ sloNs, known: [{ predictedNs }] }: Flight, { outcome }: Fli
 
 /** Time until the scheduler had the request, and time in its queue until its last INFER was sent. */
 function waitOf(flight: Flight, { atNs }: FlightAnswer): string[] {
-  const { arrivalNs, passedBy, known } = flight;
+  const { arrivalNs, passedBy, overtakenBy, known } = flight;
   const [{ atNs: takenNs, queued, gpus, weightsFreeNs }] = known;
   const waitedNs = (lastInfer(flight)?.sentNs ?? atNs) - takenNs;
   const parts = [
@@ -69,6 +69,7 @@ function waitOf(flight: Flight, { atNs }: FlightAnswer): string[] {
     weightsFreeNs !== null && gpus.length === 0 && 'no GPU held its model',
     gpus.length > 0 && !gpus.some(({ warm }) => warm) && 'its model was still being loaded',
     queued > 0 && `${plural(queued, 'earlier request')} for the model waited`,
+    overtakenBy > 0 && `${plural(overtakenBy, 'later request')} for it went first`,
     passedBy > 0 && `${plural(passedBy, 'INFER')} of other models went first on its GPUs`,
   ];
   const wait = parts.filter((part) => part !== false).join('; ');

@@ -37,6 +37,8 @@ export interface Flight {
   readonly actions: readonly FlightAction[];
   /** Number of INFERs of other models sent, while it waited, to GPUs that held its model. */
   readonly passedBy: number;
+  /** Number of later requests for its model whose INFER was sent while it waited. */
+  readonly overtakenBy: number;
   /** GPUs that were gone before its answer, and GPUs of its model or INFER that were slow; absent if not logged. */
   readonly troubles?: readonly GpuTrouble[];
   /** Null if the journal ends before the answer. */

@@ -40,7 +40,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   const own = findRequest(logs, id);
   if (own === null) return null;
   const { arrivalNs, answeredNs, sloNs, outcome } = own;
-  const { mates, earlier } = requestsAround(logs, own);
+  const { mates, earlier, later } = requestsAround(logs, own);
   const actions = actionsAround(logs, own, earlier);
   const infer = actions.find((action) => action.id === own.action) ?? null;
   const placing = actions.filter((action) => isPlacing(action, own.model));
@@ -50,6 +50,9 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
     infer === null ? action.sentNs < answeredNs : action.id < infer.id;
   const loads = placing.filter(
     (action) => action.kind === LOAD && whileItWaited(action) && action.handledNs > arrivalNs,
+  );
+  const sentFirst = new Set(
+    actions.filter((action) => action !== infer && whileItWaited(action)).map(({ id: sent }) => sent),
   );
   const passing = actions.filter(
     ({ model, kind, sentNs }) => model !== own.model && kind === INFER && sentNs >= arrivalNs,
@@ -78,6 +81,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
       (action) => whileItWaited(action) && isWarm(holding(placed, action.gpu, action), action.sentNs),
     ).length,
     ...(troubles.length > 0 && { troubles }),
+    overtakenBy: later.filter((action) => sentFirst.has(action)).length,
     answer: {
       outcome: OUTCOME_NAMES[outcome as Outcome],
       atNs: answeredNs,
@@ -117,17 +121,19 @@ function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {
 
 /**
  * Requests in its INFER, itself included, and the last INFER (−1: none) of each earlier request that waited for its
- * model.
+ * model, and of each later one that arrived before its answer.
  */
 function requestsAround({ requests }: RunRows, own: LoggedRequest) {
   const mates: LoggedRequest[] = [];
   const earlier: number[] = [];
+  const later: number[] = [];
   requests((other) => {
     if (other.model !== own.model) return;
     if (other.id < own.id && other.answeredNs > own.arrivalNs) earlier.push(other.action);
+    if (other.id > own.id && other.arrivalNs < own.answeredNs) later.push(other.action);
     if (other.action >= 0 && other.action === own.action) mates.push(other);
   });
-  return { mates, earlier };
+  return { mates, earlier, later };
 }
 
 /** Actions in progress or sent while it waited; LOADs and UNLOADs of its model; its INFER; and the `earlier` INFERs. */
