@@ -4,7 +4,7 @@ import type { Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import { OUTCOME_CANCELLED, OUTCOME_NAMES, type Outcome, type RequestTable } from '../../core/request.js';
 import type { TimelineEntry } from '../../record/results.js';
-import { processNames, REQUESTS, span, TimelineFile, trackNames } from '../../record/timeline-file.js';
+import { REQUESTS, TimelineFile } from '../../record/timeline-file.js';
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 
@@ -24,7 +24,6 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
   actions = 0;
   requests = 0;
   private controller!: Controller;
-  private readonly named = new Set<number>();
   private readonly traces = new Map<number, string>();
   /** By GPU and lane: end of the last action shown. */
   private readonly freeNs = new Map<string, number>();
@@ -35,8 +34,8 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
     private readonly toNs: number,
   ) {
     this.file = new TimelineFile(path, { fromMs: fromNs / NS_PER_MS });
-    for (const event of processNames(REQUESTS.pid, 'controller', 0)) this.file.write(event);
-    for (const event of trackNames(REQUESTS, 'requests', 0)) this.file.write(event);
+    this.file.name('process', { ...REQUESTS, tid: 0 }, 'controller', 0);
+    this.file.name('thread', REQUESTS, 'requests', 0);
   }
 
   started(_: JournalHeader, controller: Controller): void {
@@ -69,9 +68,8 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
       ...(traceparent === undefined ? {} : { traceparent }),
     };
     this.requests++;
-    const name = `request ${OUTCOME_NAMES[outcome]}`;
-    const shown = { cname: COLORS[outcome], args };
-    for (const event of span(REQUESTS, name, 'request', id, arrivalNs, nowNs, shown)) this.file.write(event);
+    const span = { name: `request ${OUTCOME_NAMES[outcome]}`, cat: 'request', id, ...REQUESTS };
+    this.file.span(span, arrivalNs, nowNs, { cname: COLORS[outcome], args });
   }
 
   cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
@@ -83,8 +81,6 @@ export class ReplayTimeline implements RunObserver, ReplayWatcher {
     // When an action of a lost worker ran is unknown.
     const { beginNs, endNs } = status === STATUS_WORKER_LOST ? { beginNs: nowNs, endNs: nowNs } : action;
     if ((kind !== INFER && kind !== LOAD) || endNs < this.fromNs || beginNs >= this.toNs) return;
-    if (!this.named.has(gpu)) this.file.nameGpu(gpu);
-    this.named.add(gpu);
     const lane = `${gpu} ${kind}`;
     // Viewers drop slices that overlap, and clocks of workers are read with an error.
     const fromNs = Math.max(beginNs, this.freeNs.get(lane) ?? 0);
