@@ -105,34 +105,31 @@ export function bestBuckets(
   most: number,
   enough: number,
 ): Pick<LengthAdvice, 'buckets' | 'padding'> {
-  const lengths = [...counts.keys()].sort((a, b) => a - b);
-  const { length: all } = lengths;
-  // By number of the shortest lengths: their inputs, and the total length of these when padded.
-  const inputs = new Float64Array(all + 1);
-  let total = 0;
-  for (const [i, length] of lengths.entries()) {
-    const count = counts.get(length) ?? 0;
-    inputs[i + 1] = inputs[i] + count;
-    total += count * length;
-  }
-  let padded = new Float64Array(all + 1).fill(Number.POSITIVE_INFINITY, 1);
-  // By number of buckets, and of the shortest lengths: where the last bucket begins.
-  const begins: Int32Array[] = [];
+  const lengths = [...counts].sort(([a], [b]) => a - b);
+  const all = lengths.length;
+  const total = lengths.reduce((sum, [length, count]) => sum + length * count, 0);
+  // By number of the shortest lengths: their best buckets, and the total length of their inputs when padded to these.
+  let best: readonly Padded[] = [{ padded: 0, buckets: [] }, ...lengths.map(() => NONE)];
   do {
-    const before = padded;
-    const begin = new Int32Array(all + 1);
-    padded = new Float64Array(all + 1).fill(Number.POSITIVE_INFINITY);
-    for (let end = 1; end <= all; end++)
-      for (let from = 0; from < end; from++) {
-        const sum = before[from] + (inputs[end] - inputs[from]) * lengths[end - 1];
-        if (sum >= padded[end]) continue;
-        padded[end] = sum;
-        begin[end] = from;
+    best = best.map((_, end) => {
+      if (end === 0) return NONE;
+      const [bucket] = lengths[end - 1];
+      let [padded, begin, inputs] = [Number.POSITIVE_INFINITY, 0, 0];
+      for (let from = end - 1; from >= 0; from--) {
+        inputs += lengths[from][1];
+        const sum = best[from].padded + inputs * bucket;
+        if (sum <= padded) [padded, begin] = [sum, from];
       }
-    begins.push(begin);
-  } while (begins.length < Math.min(most, all) && padded[all] > (1 + enough) * total);
-  const buckets: number[] = [];
-  for (let end = all; end > 0; end = begins[begins.length - buckets.length][end])
-    buckets.unshift(lengths[end - 1]);
-  return { buckets, padding: padded[all] / total - 1 };
+      return { padded, buckets: [...best[begin].buckets, bucket] };
+    });
+  } while (best[all].buckets.length < Math.min(most, all) && best[all].padded > (1 + enough) * total);
+  const { padded, buckets } = best[all];
+  return { buckets, padding: padded / total - 1 };
 }
+
+interface Padded {
+  readonly padded: number;
+  readonly buckets: readonly number[];
+}
+
+const NONE: Padded = { padded: Number.POSITIVE_INFINITY, buckets: [] };
