@@ -1,9 +1,21 @@
-import type { Outcome } from '../core/request.js';
-import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
-import { CAUSES } from './causes.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../core/request.js';
+import { CAUSES, type FailureCounts } from './causes.js';
+import { type Counted, ratioOf, spanSeconds } from './counted.js';
 import { Histogram, merged } from './histogram.js';
+import { latencyCdf, latencyMs } from './latency.js';
+import type { LatencyCdf, RequestFigures } from './results.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
+/** Outcomes of offered requests: clients may also have withdrawn some. */
+const OFFERED = [OUTCOME_OK, OUTCOME_LATE, OUTCOME_TIMEOUT, OUTCOME_REJECTED, OUTCOME_ERROR] as const;
 
 /** Counts the requests of each part of a run by one dimension, such as each model or each tenant. */
 export class PartTally {
@@ -58,8 +70,37 @@ export class PartTally {
     return this.outcomes[part * 2 * OUTCOMES + outcome] + this.cold(part)[outcome];
   }
 
+  /** Counts, rates and latencies of a part over a counted time. `seesScheduler`: false for what a client sees. */
+  figures(part: number, counted: Counted, seesScheduler: boolean): RequestFigures {
+    const seconds = spanSeconds(counted);
+    const [ok, late, timeout, rejected, error] = OFFERED.map((outcome) => this.countOf(part, outcome));
+    const offered = ok + late + timeout + rejected + error;
+    const [executed, cold] = [this.executed(part), this.cold(part)];
+    const [attainment, accuracy] = [ratioOf(ok, offered), ratioOf(this.accuracy[part], this.rated[part])];
+    return {
+      requests: { offered, ok, late, timeout, rejected, error },
+      offeredRps: ratioOf(offered, seconds),
+      goodputRps: ratioOf(ok, seconds),
+      attainment,
+      ...(accuracy !== null && { accuracy, accurateAttainment: attainment! * accuracy }),
+      offeredLatencyMs: latencyMs(this.inTime(part), offered),
+      executedLatencyMs: latencyMs(executed, executed.count),
+      ...(seesScheduler && {
+        coldStarts: cold.reduce((sum, one) => sum + one),
+        coldInTime: cold[OUTCOME_OK],
+        failures: this.failureCounts(part),
+      }),
+    };
+  }
+
+  /** Latency by percentile over all offered requests of a part. */
+  curve(part: number, percentiles?: readonly number[]): LatencyCdf {
+    const offered = OFFERED.reduce<number>((sum, outcome) => sum + this.countOf(part, outcome), 0);
+    return latencyCdf(this.inTime(part), offered, percentiles);
+  }
+
   /** Requests of a part that arrived while no GPU held their model, by outcome. */
-  cold(part: number): Float64Array {
+  private cold(part: number): Float64Array {
     const from = (part * 2 + 1) * OUTCOMES;
     return this.outcomes.subarray(from, from + OUTCOMES);
   }
@@ -92,6 +133,11 @@ export class PartTally {
         of[i % of.length] += count;
       });
     return all;
+  }
+
+  private failureCounts(part: number): FailureCounts {
+    const counts = this.failures.subarray(part * CAUSES.length);
+    return Object.fromEntries(CAUSES.map((cause, i) => [cause, counts[i]])) as unknown as FailureCounts;
   }
 
   private histogram(histograms: (Histogram | null)[], part: number): Histogram {

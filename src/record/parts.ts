@@ -1,19 +1,11 @@
 import { NS_PER_HOUR } from '../base/units.js';
 import { LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
-import {
-  OUTCOME_ERROR,
-  OUTCOME_LATE,
-  OUTCOME_OK,
-  OUTCOME_REJECTED,
-  OUTCOME_TIMEOUT,
-} from '../core/request.js';
-import { CAUSES, type FailureCounts } from './causes.js';
-import { ratioOf, spanNs, spanSeconds } from './counted.js';
+import { OUTCOME_OK } from '../core/request.js';
+import { ratioOf, spanNs } from './counted.js';
 import type { Dimension } from './dimensions.js';
-import { latencyCdf, latencyMs, PART_PERCENTILES } from './latency.js';
+import { PART_PERCENTILES } from './latency.js';
 import { worstFirst } from './model-fairness.js';
-import type { PartTally } from './part-tally.js';
-import type { CostFigures, LatencyCdf, RequestFigures, RunParts } from './results.js';
+import type { CostFigures, RequestFigures, RunParts } from './results.js';
 import type { RunTally } from './run-tally.js';
 
 /** Time that GPUs of a kind were in service, summed over them. */
@@ -46,15 +38,15 @@ export function buildParts(
     return described.map((part, i) => ({
       ...part,
       ...(more?.(i) as T),
-      ...requestFigures(recorder, tally, i),
-      ...(recorder.causes === null ? {} : { gpuShare: gpuShares[i] }),
+      ...tally.figures(i, recorder, recorder.causes !== null),
+      ...(recorder.causes !== null && { gpuShare: gpuShares[i] }),
     }));
   };
   const has = (dimension: Dimension, fewest = 1) => dimensions[dimension].parts.length >= fewest;
   const hasOffered = ({ requests }: RequestFigures) => requests.offered > 0;
   const curve = (i: number) => ({
     sloMs: slosMs[i],
-    latencyCdf: latencyCurve(recorder.by('group')!, i, PART_PERCENTILES),
+    latencyCdf: recorder.by('group')!.curve(i, PART_PERCENTILES),
   });
   return {
     ...(has('group', 2) && { group: parts('group', curve) }),
@@ -70,41 +62,6 @@ export function buildParts(
     ...(has('kind') && { kind: parts('kind', (i) => kinds[i]) }),
     model: worstFirst(parts('model').filter(hasOffered)),
   };
-}
-
-const OUTCOMES = [OUTCOME_OK, OUTCOME_LATE, OUTCOME_TIMEOUT, OUTCOME_REJECTED, OUTCOME_ERROR] as const;
-
-type Seen = Pick<RunTally, 'warmupNs' | 'durationNs' | 'causes'>;
-
-/** Counts, rates and latencies of the requests of one part. */
-export function requestFigures(recorder: Seen, tally: PartTally, part: number): RequestFigures {
-  const seconds = spanSeconds(recorder);
-  const [ok, late, timeout, rejected, error] = OUTCOMES.map((outcome) => tally.countOf(part, outcome));
-  const offered = ok + late + timeout + rejected + error;
-  const [executed, cold] = [tally.executed(part), tally.cold(part)];
-  const [attainment, accuracy] = [ratioOf(ok, offered), ratioOf(tally.accuracy[part], tally.rated[part])];
-  return {
-    requests: { offered, ok, late, timeout, rejected, error },
-    offeredRps: ratioOf(offered, seconds),
-    goodputRps: ratioOf(ok, seconds),
-    attainment,
-    ...(accuracy !== null && { accuracy, accurateAttainment: attainment! * accuracy }),
-    offeredLatencyMs: latencyMs(tally.inTime(part), offered),
-    executedLatencyMs: latencyMs(executed, executed.count),
-    ...(recorder.causes === null
-      ? {}
-      : {
-          coldStarts: cold.reduce((sum, one) => sum + one),
-          coldInTime: cold[OUTCOME_OK],
-          failures: failuresOf(tally, part),
-        }),
-  };
-}
-
-/** Latency by percentile over all offered requests of a part. */
-export function latencyCurve(tally: PartTally, part: number, percentiles?: readonly number[]): LatencyCdf {
-  const offered = OUTCOMES.reduce<number>((sum, outcome) => sum + tally.countOf(part, outcome), 0);
-  return latencyCdf(tally.inTime(part), offered, percentiles);
 }
 
 /** Cost of the cluster; null if a kind has no price, or if there is no span over which to average. */
@@ -135,11 +92,6 @@ function kindFigures(recorder: RunTally, paid: readonly PaidKind[] | null) {
       weightsUtilization: ratioOf(busyNs[kind * 2 + LANE_WEIGHTS], laneNs),
     };
   });
-}
-
-function failuresOf({ failures }: PartTally, part: number): FailureCounts {
-  const counts = failures.subarray(part * CAUSES.length);
-  return Object.fromEntries(CAUSES.map((cause, i) => [cause, counts[i]])) as unknown as FailureCounts;
 }
 
 /** Shares of 1; null if no INFER ran. */

@@ -3,7 +3,7 @@ import { INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, UNLOAD } from '../core/action.js'
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
 import { percentilesMs } from './latency.js';
 import { modelFairness } from './model-fairness.js';
-import { buildParts, type PaidKind, requestFigures } from './parts.js';
+import { buildParts, type PaidKind } from './parts.js';
 import type {
   ActionCounts,
   RunParts,
@@ -34,7 +34,7 @@ export function buildSummary(
 ): Summary {
   const by = buildParts(recorder, slosMs ?? recorder.sections.map((_, i) => recorder.sloMsOf(i)), paid);
   const all = recorder.total();
-  const { requests, ...figures } = requestFigures(recorder, all, 0);
+  const { requests, ...figures } = all.figures(0, recorder, recorder.causes !== null);
   const distributions = { ok: all.inTime(0), offered: requests.offered, executed: all.executed(0) };
   return {
     ...{ name, kind, seed, durationSeconds: spanSeconds(recorder), requests },

@@ -9,7 +9,7 @@ import type { RunObserver } from '../core/observer.js';
 import type { PipelineSpec } from '../core/pipelines.js';
 import type { CauseFinder } from '../record/causes.js';
 import { FleetTally } from '../record/fleet-tally.js';
-import { costFigures, latencyCurve, type PaidKind } from '../record/parts.js';
+import { costFigures, type PaidKind } from '../record/parts.js';
 import type { RunEvent, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RESULTS_VERSION } from '../record/results-version.js';
 import { RunTally } from '../record/run-tally.js';
@@ -161,7 +161,7 @@ export class Collector {
       summary: buildSummary(recorder, { name, kind, seed, wall }, { slosMs, percentiles, paid: this.paid }),
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
       windows: recorder.windows.rows(recorder.causes === null ? null : (this.fleet ?? recorder.gpus)),
-      latencyCdf: latencyCurve(recorder.total(), 0),
+      latencyCdf: recorder.total().curve(0),
       timeline: [],
       setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment), ...pipelinesOf(experiment) },
     };

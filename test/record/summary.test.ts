@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, type Outcome } from '../../src/core/request.js';
-import { latencyCurve } from '../../src/record/parts.js';
 import { RunTally } from '../../src/record/run-tally.js';
 import { buildSummary } from '../../src/record/summary.js';
 import { MS, RESNET50, S, tableWith } from './fixtures.js';
@@ -28,7 +27,7 @@ it('a latency curve goes from the minimum to the share that was answered in time
     [OUTCOME_TIMEOUT, 50],
     [OUTCOME_OK, 80],
   ]);
-  const cdf = latencyCurve(half.total(), 0);
+  const cdf = half.total().curve(0);
   expect(cdf.percentile.slice(-2)).toEqual([49, 50]);
   expect(cdf.ms).toHaveLength(cdf.percentile.length);
   expect([cdf.ms[0], cdf.ms.at(-1)]).toEqual([10, 80]);
@@ -36,7 +35,7 @@ it('a latency curve goes from the minimum to the share that was answered in time
     [OUTCOME_OK, 10],
     [OUTCOME_OK, 20],
   ]);
-  expect(latencyCurve(all.total(), 0).percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
+  expect(all.total().curve(0).percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
   expect(summaryOf(all).offeredLatencyMs).toMatchObject({ mean: 15, max: 20 });
 });
 
@@ -44,5 +43,5 @@ it('a run in which nothing was executed has no latency and no attainment', () =>
   const empty = tallyOf([]);
   const { offeredLatencyMs, executedLatencyMs, attainment } = summaryOf(empty);
   expect([offeredLatencyMs.p99, executedLatencyMs.p99, attainment]).toEqual([null, null, null]);
-  expect(latencyCurve(empty.total(), 0)).toEqual({ percentile: [], ms: [] });
+  expect(empty.total().curve(0)).toEqual({ percentile: [], ms: [] });
 });

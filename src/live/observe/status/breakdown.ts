@@ -3,7 +3,6 @@ import { type Outcome, REQUEST_FREE, type RequestTable } from '../../../core/req
 import { ratioOf } from '../../../record/counted.js';
 import type { PartOf } from '../../../record/dimensions.js';
 import { PartTally } from '../../../record/part-tally.js';
-import { requestFigures } from '../../../record/parts.js';
 import { type StatusCollector, SUMMED, WINDOW_SECONDS } from './status-collector.js';
 
 /** Parts with a row of their own; all others share the last row. */
@@ -102,9 +101,9 @@ export class Breakdown {
 
   /** Figures of a row, as in a run's summary. */
   figures(row: number) {
-    const { fromNs, nowNs, seconds, collector } = this.window;
-    const span = { warmupNs: fromNs, durationNs: nowNs, causes: collector.causes };
-    const { requests, ...figures } = requestFigures(span, this.tally, row);
+    const { fromNs, nowNs, seconds } = this.window;
+    const span = { warmupNs: fromNs, durationNs: nowNs };
+    const { requests, ...figures } = this.tally.figures(row, span, true);
     const offered = this.arrived[row];
     return { ...figures, requests: { ...requests, offered }, offeredRps: ratioOf(offered, seconds) };
   }
