@@ -52,34 +52,28 @@ const others = count()
   .describe('Only in a row after the first 200, for all others: their number.');
 const { class: classes, tenant, length, pipeline, step, kind } = runPartsSchema.shape;
 
+/** A breakdown of a run's requests, of those in the window. */
+function inWindow<T extends z.ZodRawShape>(breakdown: z.ZodExactOptional<z.ZodArray<z.ZodObject<T>>>) {
+  const all = breakdown.unwrap();
+  return z
+    .array(all.element.extend({ ...window, others }))
+    .exactOptional()
+    .describe(all.description ?? '');
+}
+
 /** Breakdowns of the summary of a run, of the requests in the window. */
 const partsSchema = z.object({
-  class: z
-    .array(classes.unwrap().element.extend(window))
-    .exactOptional()
-    .describe('By class, in declared order.'),
-  tenant: z
-    .array(tenant.unwrap().element.extend({ ...window, others }))
-    .exactOptional()
-    .describe('By tenant, in declared order; of more than 200 the most active.'),
-  length: z
-    .array(length.unwrap().element.extend(window))
-    .exactOptional()
-    .describe('By the smallest bucket that fits the input, shortest first.'),
-  pipeline: z
-    .array(pipeline.unwrap().element.extend({ ...window, others }))
-    .exactOptional()
-    .describe('By pipeline, from arrival to the end of the last step.'),
-  step: z
-    .array(step.unwrap().element.extend({ ...window, others }))
-    .exactOptional()
-    .describe('By pipeline step, against its own deadline.'),
+  class: inWindow(classes),
+  tenant: inWindow(tenant),
+  length: inWindow(length),
+  pipeline: inWindow(pipeline),
+  step: inWindow(step),
   kind: z
     .array(
       kind
         .unwrap()
         .element.omit({ gpuHours: true, pricePerHour: true })
-        .extend({ ...window, gpus: count().describe('GPUs of the kind that take actions.') }),
+        .extend({ ...window, gpus: count('GPUs of the kind that take actions.') }),
     )
     .exactOptional()
     .describe('Executed requests by kind of GPU; only if there are several.'),
