@@ -21,7 +21,7 @@ import { measureThroughput } from './throughput.js';
  * `-- --only gpus [--gpus 1,10,100,1000] [--models 100] [--policies clockwork,escapement] [--rate 300] [--rate-per-gpu 1]
  * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
  *
- * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--proxy] [--nice 19] [--server-nice 0]` is
+ * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--proxy] [--frontends N] [--nice 19] [--server-nice 0]` is
  * another benchmark: a well-behaved client next to each of many attackers, a row each.
  * On a busy machine, as root, `--server-nice=-10` keeps other processes out of the figures.
  */
@@ -57,7 +57,7 @@ if (flags.hostile) {
     seconds: Number(flags.seconds ?? '8'),
     nice: Number(flags.nice),
     serverNice: Number(flags['server-nice']),
-    proxy: flags.proxy,
+    ...{ proxy: flags.proxy, frontends: Number(flags.frontends) },
     settleSeconds: Number(flags.settle),
   });
   process.exit(isFine ? 0 : 1);

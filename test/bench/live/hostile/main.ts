@@ -20,6 +20,8 @@ export interface HostileFlags {
   readonly serverNice: number;
   /** HAProxy stands in front of the server. */
   readonly proxy: boolean;
+  /** Frontend threads of each transport. */
+  readonly frontends: number;
   /** How long memory may take to come back. */
   readonly settleSeconds: number;
 }
@@ -56,8 +58,8 @@ export async function runHostile(flags: HostileFlags): Promise<boolean> {
 
 /** A fresh server, a victim, and one attack. */
 async function runTrial(attack: Attack, flags: HostileFlags): Promise<string[]> {
-  const { main = MAIN, nice, serverNice, seconds, settleSeconds, proxy } = flags;
-  const server = await AttackedServer.start(main, attack.setting, serverNice, proxy);
+  const { main = MAIN, nice, serverNice, seconds, settleSeconds, proxy, frontends } = flags;
+  const server = await AttackedServer.start(main, attack.setting, { nice: serverNice, proxy, frontends });
   // The victim's own process must get its turn.
   const victim = new VictimProcess(CHILD, server.target, { ...VICTIM, nice: serverNice - 5 });
   try {

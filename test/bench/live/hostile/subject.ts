@@ -17,6 +17,14 @@ const IMAGE_ENV = {
   MALLOC_CONF: 'background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0',
 };
 
+/** How a server runs. `proxy`: HAProxy stands in front of it. */
+interface AttackedOptions {
+  readonly nice: number;
+  readonly proxy: boolean;
+  /** Frontend threads of each transport. */
+  readonly frontends: number;
+}
+
 /** A server of real processes on free ports, with a simulated device. */
 export class AttackedServer {
   /** Peak of all processes together, bytes. */
@@ -34,8 +42,12 @@ export class AttackedServer {
     }, 50);
   }
 
-  /** Starts the command line `main` and waits until it is ready. `proxy`: HAProxy stands in front of it. */
-  static async start(main: string, setting: Setting, nice = 0, proxy = false): Promise<AttackedServer> {
+  /** Starts the command line `main` and waits until it is ready. */
+  static async start(
+    main: string,
+    setting: Setting,
+    { nice, proxy, frontends }: AttackedOptions = { nice: 0, proxy: false, frontends: 1 },
+  ): Promise<AttackedServer> {
     const folder = mkdtempSync(join(tmpdir(), 'escapement-'));
     const isCluster = setting === 'cluster-token';
     const [http, grpc, metrics, port, workerMetrics] = await freePorts(5);
@@ -51,7 +63,10 @@ export class AttackedServer {
     // The proxy ends TLS.
     const secret = secrets(folder, { token, tls: target.tls && !proxy });
     const device = ['--device', `simulated:${profiles(folder)}`];
-    const ports = ['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', `${metrics}`];
+    const ports = [
+      ...['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', `${metrics}`],
+      ...['--frontends', `${frontends}`],
+    ];
     const processes: ChildProcess[] = [];
     if (isCluster) {
       const workerPorts = ['--port', `${port}`, '--metrics-port', `${workerMetrics}`];
