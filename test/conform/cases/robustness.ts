@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { type Ask, absent, type Case, check, rows, shown, skip } from '../case.js';
 import { blamed, ok, refusedGrpc, same, status } from '../columns.js';
@@ -194,7 +195,8 @@ function hasAllIds(text: string): boolean {
 }
 
 async function onOneConnection(t: Trial): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const isTls = t.endpoint.url.protocol === 'https:';
+  const agent = new (isTls ? TlsAgent : Agent)({ keepAlive: true, maxSockets: 1 });
   for (const [i, id] of IDS.entries()) {
     const answer = await t.http('POST', INFER, { body: bodyOf(t, { id }), agent });
     outputsOfHttp(answer);
