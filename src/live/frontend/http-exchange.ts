@@ -159,7 +159,11 @@ export class HttpExchange {
         this.refuse(asApiError(error));
       }
     };
-    const finish = () => this.attempt(() => use(pieces));
+    const finish = () => {
+      // Nothing else may keep the pieces.
+      request.off('data', receive).off('end', finish);
+      this.attempt(() => use(pieces));
+    };
     request.on('data', receive).on('end', finish);
   }
 

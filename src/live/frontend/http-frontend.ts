@@ -33,7 +33,7 @@ import {
   parserProblem,
 } from './http-exchange.js';
 import { booleanParameter, type Inference } from './inference.js';
-import { optionalObject, parseObject } from './json.js';
+import { bufferBytes, optionalObject, parseObject } from './json.js';
 import {
   GRACE_MS,
   INLINE_BODY_BYTES,
@@ -337,7 +337,7 @@ function ask(exchange: HttpExchange, index: number, model: ServedModel, asked: I
   if (exchange.isGone) return;
   const { site, header, connection, arrivalNs, trace } = exchange;
   const answerBytes = expectedBytes(model.signature, asked, mostAnswerBytes(site.settings));
-  exchange.hold(asked.inputs.reduce((sum, { length }) => sum + length, answerBytes));
+  exchange.hold(bufferBytes(asked.inputs) + answerBytes);
   const call = new Call(asked, connection.account, () => {
     if (!exchange.isGone) exchange.attempt(() => sendAnswer(exchange, call, model, answerBytes));
   });

@@ -228,3 +228,10 @@ export function ownBuffers(views: readonly Uint8Array[]): ArrayBuffer[] {
   for (const { buffer } of views) if (buffer.byteLength > LARGE_BYTES) buffers.add(buffer as ArrayBuffer);
   return [...buffers];
 }
+
+/** Bytes of the buffers that views keep, of which they may be small parts. */
+export function bufferBytes(views: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const buffer of new Set(views.map((view) => view.buffer))) bytes += buffer.byteLength;
+  return bytes;
+}

@@ -117,6 +117,25 @@ describe('requests of one address under way', () => {
   });
 });
 
+describe('memory of typed contents', () => {
+  it('counts as decoded, until the answer', async () => {
+    const service = new FakeService([echoModel('m', true, [['x', 'INT64', [65_536]]])]);
+    service.answer = null;
+    const counters = newBudgetCounters(1);
+    const { port } = await openGrpc(service, { budget: { counters, slot: 0 } });
+    const grpc = new GrpcClient(port);
+    onTestFinished(() => grpc.close());
+    const contents = { int64_contents: new Array(65_536).fill(1) };
+    const inputs = [{ name: 'x', datatype: 'INT64', shape: [1, 65_536], contents }];
+    const asked = grpc.call('ModelInfer', { model_name: 'm', inputs });
+    await expect.poll(() => service.requests.length).toBe(1);
+    expect(new Int32Array(counters)[0]).toBeGreaterThanOrEqual(8 * 64);
+    answerAll(service);
+    await asked;
+    await expect.poll(() => new Int32Array(counters)[0]).toBe(0);
+  });
+});
+
 describe('connections', () => {
   /** Opens connections that stay, and waits until the server has them. */
   async function hold(port: number, count: number, from: string): Promise<Socket[]> {

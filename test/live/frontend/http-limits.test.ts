@@ -106,6 +106,26 @@ describe('memory', () => {
     await expect.poll(usedKib).toBe(0);
   });
 
+  it('is counted for all that a waiting request keeps, not its tensors alone', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { http, port } = await openHttp(service, { budget });
+    const json = JSON.stringify({
+      inputs: [{ ...X, data: undefined, parameters: { binary_data_size: 16 } }],
+    });
+    const body = Buffer.concat([Buffer.from(json.padEnd(MIB)), Buffer.alloc(16)]);
+    const sent = gzipSync(body);
+    const lengths = `inference-header-content-length: ${MIB}\r\ncontent-length: ${sent.length}`;
+    const socket = await connected(port);
+    socket.write(head(`${lengths}\r\ncontent-encoding: gzip`));
+    socket.write(sent);
+    await expect.poll(() => service.requests.length).toBe(1);
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+    expect(usedKib()).toBeGreaterThan(1024);
+    socket.destroy();
+    await expect.poll(usedKib).toBe(0);
+  });
+
   it('is not taken beyond its limit', async () => {
     const service = new FakeService([MLP]);
     const limits = { budget, maxInflightBytes: 2 * MIB, maxBodyBytes: 2 * MIB };

@@ -4,7 +4,7 @@ import { DATATYPES, type Datatype, type ServedModel } from '../../model.js';
 import { ApiError, asApiError, cancelled, shown } from '../api-error.js';
 import { answerOf, Call } from '../call.js';
 import { readInference, type TensorReader } from '../inference.js';
-import { bytesOfElements, type Json } from '../json.js';
+import { bufferBytes, bytesOfElements, type Json } from '../json.js';
 import { MOST_CONTROL_BYTES, MOST_STREAMED, MOST_TENSORS } from '../limits.js';
 import type { Site } from '../site.js';
 import { PROTOCOL_FILE } from './protocol.js';
@@ -57,7 +57,7 @@ export class GrpcInfer {
 
   private async ask(bytes: Uint8Array, rpc: Rpc, arrivalNs: number): Promise<Answered> {
     const { service, settings, catalog, tenantOf, apiErrors } = this.site;
-    let [id, label] = ['', 0];
+    let [id, label, decodedBytes] = ['', 0, 0];
     let model: ServedModel;
     let call: Call;
     try {
@@ -75,6 +75,10 @@ export class GrpcInfer {
         contentsReader(message, settings.maxJsonBytes),
       );
       if (rpc.isOver) throw cancelled();
+      // Typed contents take more than in their message.
+      const moreBytes = Math.max(0, bufferBytes(asked.inputs) - bytes.length);
+      rpc.hold(moreBytes);
+      decodedBytes = moreBytes;
       call = await new Promise<Call>((answered) => {
         const submitted = new Call(asked, rpc.connection.account, answered);
         submitted.submit(service, {
@@ -90,6 +94,8 @@ export class GrpcInfer {
       const apiError = asApiError(error);
       if (!rpc.isOver) apiErrors.add(apiError.kind, label);
       return { id, response: apiError, bytes: 0 };
+    } finally {
+      rpc.hold(-decodedBytes);
     }
     rpc.calls.delete(call);
     try {
