@@ -61,13 +61,13 @@ export class Chooser {
    */
   choose(gpu: number, startNs: number, afterNs: number): boolean {
     const { waiting, logCount } = this;
-    const { byGpu, queues, lineCount } = waiting;
+    const { queues, lineCount } = waiting;
     const { row, usable, size } = this.durations;
     const { execNs, logExec, mostNs, mostDense } = this.durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     this.score = Number.NEGATIVE_INFINITY;
-    for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
+    for (let model = waiting.next(gpu, 0); model >= 0; model = waiting.next(gpu, model + 1)) {
       if (waiting.classes > 1 || lineCount[model] > 1) {
         this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
         continue;

@@ -40,14 +40,16 @@ export class OpenLanes {
     return this.open.has(gpu);
   }
 
-  /** Marks the GPU as worth a look. */
+  /** Marks the GPU as worth a look if it is open. */
   look(gpu: number): void {
-    this.changed.add(gpu);
+    if (this.open.has(gpu)) this.changed.add(gpu);
   }
 
-  /** Marks the GPUs on which a model is warm as worth a look. */
+  /** Marks the open GPUs on which a model is warm as worth a look. */
   lookWhere(warm: BitMatrix, model: number): void {
-    for (let word = 0; word < warm.words; word++) this.changed.include(word, warm.word(model, word));
+    const { open, changed } = this;
+    for (let word = 0; word < warm.words; word++)
+      changed.include(word, warm.word(model, word) & open.word(word));
   }
 
   /** Number of GPUs worth a look now. */

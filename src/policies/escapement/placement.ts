@@ -1,4 +1,3 @@
-import { BitMatrix } from '../../base/bit-matrix.js';
 import { BitSet } from '../../base/bit-set.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import type { Action } from '../../core/action.js';
@@ -27,8 +26,6 @@ export class Placement {
   private lastLookNs = 0;
   private urged = true;
   private copies = 0;
-  /** Row = GPU: models that are warm there. */
-  private readonly warm: BitMatrix;
   /** Models that no GPU holds and that may have waiting requests. */
   private readonly missing: BitSet;
   /** Models chosen for eviction. */
@@ -51,7 +48,6 @@ export class Placement {
     private readonly onLoad: (gpu: number, model: number, actionId: number, nowNs: number) => void,
   ) {
     const { gpus, models } = cluster;
-    this.warm = new BitMatrix(gpus, models.length);
     this.missing = new BitSet(models.length);
     this.chosen = new BitSet(models.length);
     this.victims = new Int32Array(models.length);
@@ -88,21 +84,18 @@ export class Placement {
   loadEnded(gpu: number, model: number, ok: boolean): void {
     this.loading[gpu] = 0;
     this.urged = true;
-    if (ok) this.warm.add(gpu, model);
-    else this.lost(gpu, model);
+    if (!ok) this.lost(model);
   }
 
-  /** Records that the model is warm on the GPU without a LOAD. */
-  found(gpu: number, model: number): void {
-    this.warm.add(gpu, model);
+  /** Records that the model is warm on a GPU without a LOAD. */
+  found(model: number): void {
     this.missing.delete(model);
     this.copies++;
     this.urged = true;
   }
 
-  /** Records that the GPU lost the model without eviction. */
-  lost(gpu: number, model: number): void {
-    this.warm.delete(gpu, model);
+  /** Records that a GPU lost the model without eviction. */
+  lost(model: number): void {
     this.copies--;
     this.urged = true;
     if (this.waiting.count[model] > 0 && this.cluster.held.count(model) === 0) this.missing.add(model);
@@ -198,7 +191,7 @@ export class Placement {
 
   /** True if the GPU must run an INFER first: with one lane, LOADs and INFERs take turns. */
   private mustServe(gpu: number): boolean {
-    return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.byGpu.count(gpu) > 0;
+    return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.next(gpu, 0) >= 0;
   }
 
   private load(gpu: number, model: number, nowNs: number, isOverdue = false): boolean {
@@ -231,7 +224,6 @@ export class Placement {
   private evict(gpu: number, model: number, nowNs: number): void {
     this.dispatch.unload(gpu, model, nowNs);
     this.waiting.cooled(gpu, model);
-    this.warm.delete(gpu, model);
     this.copies--;
     if (this.waiting.count[model] > 0 && this.cluster.held.count(model) === 0) this.missing.add(model);
   }
@@ -267,8 +259,8 @@ export class Placement {
     nowNs: number,
   ): number {
     const onlyUnused = mostWeight >= 0;
-    const { chosen, victims, warm } = this;
-    const { count } = this.waiting;
+    const { chosen, victims } = this;
+    const { count, warm } = this.waiting;
     const { models } = this.cluster;
     let found = 0;
     let free = 0;

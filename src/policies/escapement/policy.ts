@@ -148,12 +148,12 @@ export class EscapementPolicy implements Policy {
 
   weightsLost(gpu: number, model: number): void {
     this.waiting.cooled(gpu, model);
-    this.placement.lost(gpu, model);
+    this.placement.lost(model);
   }
 
   weightsFound(gpu: number, model: number): void {
     this.waiting.warmed(gpu, model);
-    this.placement.found(gpu, model);
+    this.placement.found(model);
     this.lanes.look(gpu);
   }
 
@@ -230,7 +230,7 @@ export class EscapementPolicy implements Policy {
 
   /** Sends the GPU the best batch; false if there is none. */
   private serve(gpu: number, nowNs: number): boolean {
-    if (this.waiting.byGpu.count(gpu) === 0) return false;
+    if (this.waiting.next(gpu, 0) < 0) return false;
     const { tuning, chooser, durations, order } = this;
     const forecast = this.forecasts[gpu];
     const { resultNs } = tuning;

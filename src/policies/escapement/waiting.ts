@@ -1,4 +1,5 @@
 import { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
 import { ONE_CLASS } from '../../core/classes.js';
 import type { Cluster } from '../../core/cluster.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
@@ -39,8 +40,10 @@ export class Waiting {
   /** Number of requests by model, and by class. */
   readonly count: Int32Array;
   readonly byClass: Int32Array;
-  /** Row = GPU: models that are warm there and have requests. */
-  readonly byGpu: BitMatrix;
+  /** Row = GPU: models that are warm there. */
+  readonly warm: BitMatrix;
+  /** Models with requests. */
+  private readonly models: BitSet;
   /**
    * By model with one queue: its first deadline, and the row of the smallest batch that holds its requests, or else of the
    * largest. Only valid while it has requests; read for every choice, more often than the queue itself.
@@ -55,7 +58,7 @@ export class Waiting {
   private requests = 0;
 
   constructor(
-    private readonly cluster: Cluster,
+    cluster: Cluster,
     private readonly durations: Durations,
     readonly weights = new ClassWeights(ONE_CLASS),
   ) {
@@ -64,7 +67,8 @@ export class Waiting {
     this.queues = Array.from({ length: queues }, () => new DeadlineQueue());
     this.count = new Int32Array(cluster.models.length);
     this.byClass = new Int32Array(weights.count);
-    this.byGpu = new BitMatrix(cluster.gpus, cluster.models.length);
+    this.warm = new BitMatrix(cluster.gpus, cluster.models.length);
+    this.models = new BitSet(cluster.models.length);
     this.sloNs = new Float64Array(cluster.models.length);
     this.headNs = new Float64Array(cluster.models.length);
     this.longestRow = new Int32Array(cluster.models.length);
@@ -77,6 +81,11 @@ export class Waiting {
 
   get isEmpty(): boolean {
     return this.requests === 0;
+  }
+
+  /** First model from `from` on that has requests and is warm on the GPU, or −1. */
+  next(gpu: number, from: number): number {
+    return this.warm.nextCommon(gpu, this.models, from);
   }
 
   /** Prepares the slot for a new model. */
@@ -130,12 +139,7 @@ export class Waiting {
     if (this.lineCount[model] > 1) this.lines[model][line].count++;
     this.requests++;
     this.byClass[requestClass]++;
-    if (++this.count[model] === 1) {
-      const { warm } = this.cluster;
-      for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
-        this.byGpu.add(gpu, model);
-      }
-    }
+    if (++this.count[model] === 1) this.models.add(model);
     if (this.lineCount[model] > 1) this.learnCost(model, bucket);
     this.renew(model, line);
   }
@@ -211,12 +215,12 @@ export class Waiting {
 
   /** Records that the model became warm on the GPU. */
   warmed(gpu: number, model: number): void {
-    if (this.count[model] > 0) this.byGpu.add(gpu, model);
+    this.warm.add(gpu, model);
   }
 
   /** Records that the model is no longer warm on the GPU. */
   cooled(gpu: number, model: number): void {
-    this.byGpu.delete(gpu, model);
+    this.warm.delete(gpu, model);
   }
 
   /** Forgets the SLOs of the slot's previous model. */
@@ -229,12 +233,7 @@ export class Waiting {
     this.byClass[requestClass] -= count;
     this.count[model] -= count;
     if (this.lineCount[model] > 1) this.lines[model][line].count -= count;
-    if (this.count[model] === 0) {
-      const { warm } = this.cluster;
-      for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
-        this.byGpu.delete(gpu, model);
-      }
-    }
+    if (this.count[model] === 0) this.models.delete(model);
     this.renew(model, line);
   }
 
