@@ -4,17 +4,23 @@ import type { Outcome, RequestTable } from '../core/request.js';
 
 /** One observer that notifies several, in the given order. A single one is returned unchanged. */
 export function fanOut(observers: readonly RunObserver[]): RunObserver {
-  return observers.length === 1 ? observers[0] : new FanOut(observers);
+  const [first = NOBODY, ...rest] = observers;
+  return rest.length === 0 ? first : new Both(first, fanOut(rest));
 }
 
-class FanOut implements RunObserver {
+const NOBODY: RunObserver = { answered() {}, completed() {} };
+
+class Both implements RunObserver {
   readonly decided?: (action: Action, nowNs: number) => void;
 
-  constructor(private readonly observers: readonly RunObserver[]) {
-    const sighted = observers.filter(({ decided }) => decided !== undefined);
-    if (sighted.length === 0) return;
+  constructor(
+    private readonly first: RunObserver,
+    private readonly second: RunObserver,
+  ) {
+    if (first.decided === undefined && second.decided === undefined) return;
     this.decided = (action, nowNs) => {
-      for (const observer of sighted) observer.decided?.(action, nowNs);
+      first.decided?.(action, nowNs);
+      second.decided?.(action, nowNs);
     };
   }
 
@@ -26,17 +32,17 @@ class FanOut implements RunObserver {
     copies: number,
     action: Action | null,
   ): void {
-    for (let i = 0; i < this.observers.length; i++) {
-      this.observers[i].answered(requests, slot, outcome, nowNs, copies, action);
-    }
+    this.first.answered(requests, slot, outcome, nowNs, copies, action);
+    this.second.answered(requests, slot, outcome, nowNs, copies, action);
   }
 
   cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
-    for (const observer of this.observers) observer.cancelled?.(requests, slot, nowNs, copies);
+    this.first.cancelled?.(requests, slot, nowNs, copies);
+    this.second.cancelled?.(requests, slot, nowNs, copies);
   }
 
   completed(action: Action, nowNs: number, queued: number, copies: number): void {
-    for (let i = 0; i < this.observers.length; i++)
-      this.observers[i].completed(action, nowNs, queued, copies);
+    this.first.completed(action, nowNs, queued, copies);
+    this.second.completed(action, nowNs, queued, copies);
   }
 }
