@@ -3,20 +3,24 @@ const INITIAL_ROWS = 1024;
 /** Consecutive rows of numbers in a growing array. */
 export class RowList {
   count = 0;
-  private values: Float64Array<ArrayBuffer>;
+  values: Float64Array<ArrayBuffer>;
 
   constructor(private readonly columns: number) {
     this.values = new Float64Array(INITIAL_ROWS * columns);
   }
 
-  push(row: ArrayLike<number>): void {
-    const { columns } = this;
-    const from = this.count * columns;
+  /** Adds a row to be filled in; returns its first index in `values`. */
+  append(): number {
+    const from = this.count++ * this.columns;
     if (this.values.length === from) this.grow();
-    const { values } = this;
+    return from;
+  }
+
+  push(row: ArrayLike<number>): void {
+    const from = this.append();
+    const { columns, values } = this;
     // A row is short: a loop beats a call of `set`.
     for (let i = 0; i < columns; i++) values[from + i] = row[i];
-    this.count++;
   }
 
   get(row: number, column: number): number {

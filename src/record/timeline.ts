@@ -107,7 +107,6 @@ class Slice {
   missed = 0;
   dropped = 0;
   private readonly rows = new RowList(COLUMNS);
-  private readonly row = new Float64Array(COLUMNS);
   private readonly missedAt = new Uint32Array(MOMENTS);
 
   constructor(
@@ -132,23 +131,24 @@ class Slice {
 
   /** Keeps an action that overlaps it. */
   keep(action: Action): void {
-    const { row, rows } = this;
+    const { rows } = this;
     if (action.endNs < this.fromNs || action.beginNs >= this.toNs) return;
     if (rows.count === this.maxEntries) {
       this.dropped++;
       return;
     }
-    row[0] = action.gpu;
-    row[1] = action.kind;
-    row[2] = action.model;
-    row[3] = action.batchSize;
-    row[4] = action.beginNs;
-    row[5] = action.endNs;
-    row[6] = action.earliestNs;
-    row[7] = action.latestNs;
-    row[8] = action.sentNs;
-    row[9] = action.status;
-    rows.push(row);
+    const at = rows.append();
+    const { values } = rows;
+    values[at] = action.gpu;
+    values[at + 1] = action.kind;
+    values[at + 2] = action.model;
+    values[at + 3] = action.batchSize;
+    values[at + 4] = action.beginNs;
+    values[at + 5] = action.endNs;
+    values[at + 6] = action.earliestNs;
+    values[at + 7] = action.latestNs;
+    values[at + 8] = action.sentNs;
+    values[at + 9] = action.status;
   }
 
   entries(models: readonly ModelSpec[]): TimelineEntry[] {
