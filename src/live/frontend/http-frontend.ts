@@ -211,7 +211,10 @@ function dispatch(exchange: HttpExchange): unknown {
     throw new ApiError(expected === 'GET' ? 'needsGet' : 'needsPost', `expected ${expected}, got ${method}`);
   const [, name = '', version = ''] = found.path.exec(path) ?? [];
   const reply = (value: unknown) => {
-    if (value !== undefined) exchange.sendJson(200, JSON.stringify(value));
+    if (value === undefined) return;
+    const json = Buffer.from(JSON.stringify(value));
+    exchange.hold(json.length);
+    exchange.sendJson(200, json);
   };
   const handle = () => found.handle(exchange, decoded(name), decoded(version));
   const value =

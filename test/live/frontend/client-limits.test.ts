@@ -3,6 +3,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { MIB } from '../../../src/base/units.js';
 import { newApiErrorCounters, readApiErrors } from '../../../src/live/frontend/api-error.js';
 import { newBudgetCounters } from '../../../src/live/frontend/limits.js';
 import { noOpenssl, selfSigned } from '../../self-signed.js';
@@ -117,8 +118,28 @@ describe('requests of one address under way', () => {
   });
 });
 
-describe('memory of typed contents', () => {
-  it('counts as decoded, until the answer', async () => {
+describe('memory', () => {
+  it('is taken by answers without tensors, too', async () => {
+    const service = new FakeService([MODEL]);
+    const none = { count: 0, ns: 0 };
+    const times = { computeInput: none, computeInfer: none, computeOutput: none };
+    const counts = { lastInferenceMs: 0, inferenceCount: 0, executionCount: 0 };
+    service.statistics = async () => [
+      {
+        ...{ name: 'm'.repeat(2 * MIB), version: '1', batches: [] },
+        ...{ ...times, ...counts, success: none, fail: none, queue: none },
+      },
+    ];
+    const limits = { maxInflightBytes: 2 * MIB, maxBodyBytes: MIB };
+    const { http } = await openHttp(service, limits);
+    expect((await http.get('/v2/models/stats')).status).toBe(503);
+    const { port } = await openGrpc(service, limits);
+    const grpc = new GrpcClient(port);
+    onTestFinished(() => grpc.close());
+    await expect(grpc.call('ModelStatistics', {})).rejects.toMatchObject({ code: 8 });
+  });
+
+  it('of typed contents counts as decoded, until the answer', async () => {
     const service = new FakeService([echoModel('m', true, [['x', 'INT64', [65_536]]])]);
     service.answer = null;
     const counters = newBudgetCounters(1);

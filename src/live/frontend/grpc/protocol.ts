@@ -6,7 +6,7 @@ import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/ind
 import type { InferenceService } from '../../service.js';
 import { MOST_CONTROL_BYTES } from '../limits.js';
 import type { Catalog } from '../site.js';
-import { type Message, type Respond, unary } from './rpc.js';
+import { type Message, type Respond, rpcOf, unary } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
 export const PROTOCOL_FILE = fileURLToPath(
@@ -74,14 +74,18 @@ export function smallHealth(health: ServiceDefinition): ServiceDefinition {
   return small(health, (message) => ({ service: known(message) }));
 }
 
-/** The methods of the Open Inference Protocol. Those with tensors decode their messages themselves. */
+/** The methods of the Open Inference Protocol. Those with tensors decode their messages themselves, the others encode theirs. */
 export function inferenceService(): ServiceDefinition {
-  const asBytes = { requestDeserialize: (bytes: Buffer) => bytes };
+  const asBytes = (bytes: Buffer) => bytes;
   const { ModelInfer, ModelStreamInfer, ...others } = METHODS;
+  const encoded = Object.entries(small(others)).map(([name, method]) => [
+    name,
+    { ...method, responseSerialize: asBytes },
+  ]);
   return {
-    ...small(others),
-    ModelInfer: { ...ModelInfer, ...asBytes },
-    ModelStreamInfer: { ...ModelStreamInfer, ...asBytes },
+    ...Object.fromEntries(encoded),
+    ModelInfer: { ...ModelInfer, requestDeserialize: asBytes },
+    ModelStreamInfer: { ...ModelStreamInfer, requestDeserialize: asBytes },
   };
 }
 
@@ -109,5 +113,15 @@ export function catalogMethods(service: InferenceService, catalog: Catalog): Unt
       return {};
     },
   };
-  return Object.fromEntries(Object.entries(methods).map(([name, respond]) => [name, unary(respond)]));
+  const held = Object.entries(methods).map(([name, respond]) => [
+    name,
+    unary(async (request, metadata) => {
+      const bytes = METHODS[name].responseSerialize(await respond(request, metadata));
+      const rpc = rpcOf(metadata);
+      rpc.hold(bytes.length);
+      rpc.responds();
+      return bytes;
+    }),
+  ]);
+  return Object.fromEntries(held);
 }
