@@ -112,7 +112,7 @@ interface PolicyOverview {
   readonly kind: string;
   /** Keys of options for which each cell took the best value. */
   readonly tuned: readonly string[];
-  /** Mean share of the bound; the interval is over seeds or slices if all cells have the same ones. */
+  /** Mean share of the bound; the interval is over seeds if all cells have the same ones. */
   readonly share: Estimate;
   /** Mean share by seed, under `all` if cells have different ones. */
   readonly sample: Sample;
@@ -132,12 +132,9 @@ function overviewOf(series: readonly Series[], cells: readonly MatrixCell[]): Po
     const shares = outcomes.map(({ share }) => share.mean);
     const lowest = shares.indexOf(Math.min(...shares));
     const worstModels = outcomes.flatMap(({ worstModel }) => worstModel ?? []);
+    const sample = overCells(cells, i);
     return {
-      name,
-      kind,
-      tuned,
-      share: estimateOf(overCells(cells, i)),
-      sample: overCells(cells, i),
+      ...{ name, kind, tuned, sample, share: estimateOf(sample) },
       worst: { share: shares[lowest]!, cell: cells[lowest]!.label },
       meanRank: meanOf(cells.map(({ ranking }) => ranking.ranks[i]!)),
       bestIn: cells.filter(({ ranking }) => ranking.ranks[i] === 1).length,
@@ -147,22 +144,14 @@ function overviewOf(series: readonly Series[], cells: readonly MatrixCell[]): Po
   });
 }
 
-/** Mean over cells for each seed and each time slice; of cells alone if they have different ones. */
+/** Mean over cells for each seed; of cells alone if they have different ones. */
 function overCells(cells: readonly MatrixCell[], i: number): Sample {
   const samples = cells.map(({ results }) => results[i]!.sample);
-  const [{ bySeed, influences }] = samples as [Sample];
-  const seeds = Object.keys(bySeed);
-  const same = samples.every(
-    (own) => Object.keys(own.bySeed).join() === seeds.join() && own.influences?.length === influences?.length,
-  );
+  const seeds = Object.keys(samples[0]!.bySeed);
+  const same = samples.every((own) => Object.keys(own.bySeed).join() === seeds.join());
   if (!same) return { bySeed: { all: meanOf(cells.map(({ results }) => results[i]!.share.mean)) } };
   const meanBySeed = seeds.map((seed) => [seed, meanOf(samples.map((own) => own.bySeed[seed]!))]);
-  return {
-    bySeed: Object.fromEntries(meanBySeed),
-    ...(influences === undefined
-      ? {}
-      : { influences: influences.map((_, at) => meanOf(samples.map((own) => own.influences![at]!))) }),
-  };
+  return { bySeed: Object.fromEntries(meanBySeed) };
 }
 
 /** One combination of conditions, with the results of every policy. */
@@ -191,7 +180,10 @@ interface MatrixCell {
 interface CellOutcome extends Senders {
   /** Null: the runs have no span. */
   readonly goodputRps: Estimate | null;
-  /** Goodput as a share of the bound, run by run; without a span, the share of offered requests answered in time. */
+  /**
+   * Goodput as a share of the bound, run by run, with an interval over seeds; without a span, the share of offered
+   * requests answered in time.
+   */
   readonly share: Estimate;
   /** Shares by seed and by time slice: all policies have the same arrivals for a seed. */
   readonly sample: Sample;
@@ -288,7 +280,8 @@ function outcomeOf(
   const sample = { bySeed: bySeed(sorted, shares), ...(influences === undefined ? {} : { influences }) };
   return {
     goodputRps: goodput === null ? null : estimateOf(goodput),
-    share: estimateOf(sample),
+    // Slices know no bound: the bound varies over time as goodput does.
+    share: estimateOf({ bySeed: sample.bySeed }),
     sample,
     isOneSample: isOneSample(sorted.map(({ result }) => result)),
     loadsPerS: meanOfKnown(
