@@ -1,12 +1,9 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
-import type { Plan } from '../../run/plan/plan-result.js';
-import type { CellRuns } from '../cell-runs.js';
 import { cellFlags, ciFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { choice, group, list, text, type ValuesOf } from '../options.js';
 import { checkOutputFlags } from '../output-flags.js';
-import { packageVersion } from '../version.js';
 
 export const flags = {
   file: experimentFile,
@@ -48,22 +45,34 @@ export const notes = [
     'could meet a target are skipped.',
 ].join('\n\n');
 
-type Args = ValuesOf<typeof flags>;
-
 /** Number of values run first plus neighbors of the answer. */
 const VALUES_BESIDES = 13;
 /** Values per round in between; each round narrows the range to a quarter. */
 const VALUES_PER_ROUND = 3;
 
 /** `escapement plan FILE`: fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
-export async function handler(args: Args): Promise<void> {
-  const { out, html } = args;
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
+  const { out, html, minimize } = args;
   checkOutputFlags({ html, junit: args.junit }, [args.file]);
   const { casesJson, writeJunit } = await import('../thresholds.js');
   const { runCells } = await import('../cell-runs.js');
   const { answerLines, planCases, planText } = await import('../../run/plan/document.js');
   const words = { label: 'plan', noun: 'run', outDir: out } as const;
-  const plan = await runCells(args, words, (runs) => search(args, runs));
+  const { makePlan } = await import('../../run/plan/plan.js');
+  const plan = await runCells(args, words, (request, runs) =>
+    makePlan({
+      ...{ ...request, targets: args.target, over: args.over, asksWhatIf: html !== undefined },
+      ...{ survives: args.survive !== undefined, minimize: minimize ?? null, prefer: args.prefer ?? null },
+      onStart: (seeds, candidates) => {
+        const rounds = Math.ceil(Math.log2(candidates / 8) / 2);
+        const tried = VALUES_BESIDES + VALUES_PER_ROUND * rounds;
+        const [what, expected] =
+          minimize === undefined ? ['candidate values', Math.min(candidates, tried)] : ['fleets', candidates];
+        const total = seeds.length * expected * (args.survive === undefined ? 1 : 2);
+        runs.begin(total, `seed ${seeds.join(', ')}: ${candidates} ${what}, ${runs.place}\n`, true);
+      },
+    }),
+  );
   const cases = planCases(plan);
   writeJunit(args, 'plan', plan.name, cases);
   let report = '';
@@ -83,29 +92,4 @@ export async function handler(args: Args): Promise<void> {
   if (plan.answer !== null) return;
   // Without --json, stdout already says how close the best value came.
   throw new EscapementError('E_THRESHOLD', args.json ? answerLines(plan).join('; ') : plan.headline);
-}
-
-/** Searches a key, or fleets with `--minimize cost`. */
-async function search(args: Args, runs: CellRuns): Promise<Plan> {
-  const { file, over, seeds, fresh } = args;
-  const question = {
-    ...{ file, over, seeds, fresh, targets: args.target, overrides: args.set, outDir: args.out },
-    ...{ runner: runs.runner, version: packageVersion() },
-    ...{ survives: args.survive !== undefined, asksWhatIf: args.html !== undefined },
-    ...{ minimize: args.minimize ?? null, prefer: args.prefer ?? null },
-    onRun: (reused: boolean) => runs.ran(reused),
-  };
-  const { makePlan } = await import('../../run/plan/plan.js');
-  const onStart = (seeds: readonly number[], candidates: number) => {
-    const rounds = Math.ceil(Math.log2(candidates / 8) / 2);
-    const tried = VALUES_BESIDES + VALUES_PER_ROUND * rounds;
-    const what = args.minimize === undefined ? 'candidate values' : 'fleets';
-    const expected = args.minimize === undefined ? Math.min(candidates, tried) : candidates;
-    runs.begin(
-      seeds.length * expected * (args.survive === undefined ? 1 : 2),
-      `seed ${seeds.join(', ')}: ${candidates} ${what}, ${runs.place}\n`,
-      true,
-    );
-  };
-  return makePlan({ ...question, onStart });
 }

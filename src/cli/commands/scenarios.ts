@@ -3,7 +3,6 @@ import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet } from '../common-options.js';
 import { group, list, text, type ValuesOf } from '../options.js';
-import { packageVersion } from '../version.js';
 
 export const flags = {
   file: experimentFile,
@@ -26,28 +25,24 @@ export const notes =
   'lost permanently; the model with the most requests times 5; INFERs 20 % slower than profiled. With targets, also finds the ' +
   'highest traffic factor at which they hold. Exit code 3: they hold at no factor.';
 
-type Args = ValuesOf<typeof flags>;
-
 /** Expected number of runs in addition to the scenarios of the file. */
 const BUILT_IN = 8;
 const OF_HEADROOM = 7;
 
 /** `escapement scenarios FILE`: an experiment under what-if scenarios. */
-export async function handler(args: Args): Promise<void> {
-  const { file, seeds, fresh, out } = args;
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
+  const { out } = args;
   const { runCells } = await import('../cell-runs.js');
   const { runScenarios } = await import('../../run/plan/what-ifs.js');
   const { headroomText, scenariosText } = await import('../../run/plan/document.js');
   const words = { label: 'scenarios', noun: 'run', outDir: out } as const;
-  const results = await runCells(args, words, (runs) =>
+  const results = await runCells(args, words, (request, runs) =>
     runScenarios({
-      ...{ file, seeds, fresh, targets: args.target, overrides: args.set, outDir: out },
-      ...{ runner: runs.runner, version: packageVersion() },
+      ...{ ...request, targets: args.target },
       onStart: (seeds, own) => {
         const expected = own + BUILT_IN + (args.target.length === 0 ? 0 : OF_HEADROOM);
         runs.begin(seeds.length * expected, `seed ${seeds.join(', ')}: scenarios, ${runs.place}\n`, true);
       },
-      onRun: (reused) => runs.ran(reused),
     }),
   );
   if (out !== undefined) writeWhole(join(out, 'scenarios.json'), `${JSON.stringify(results)}\n`);

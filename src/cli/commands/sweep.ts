@@ -8,7 +8,6 @@ import { plural } from '../../text/words.js';
 import { cellFlags, experimentFile, json, plugin, print, quiet, thresholdFlags } from '../common-options.js';
 import { group, list, option, text, type ValuesOf } from '../options.js';
 import type { Checks } from '../thresholds.js';
-import { packageVersion } from '../version.js';
 
 export const flags = {
   file: experimentFile,
@@ -51,18 +50,16 @@ export async function handler(args: Args): Promise<void> {
   const { readChecks } = await import('../thresholds.js');
   const checks = readChecks(args);
   const sweep = {
-    ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
+    vary: args.vary,
     outDir: args.out ?? join('out', basename(args.file, extname(args.file))),
-    version: packageVersion(),
     required: checks.thresholds.map(({ text }) => text),
   };
   if (args.shard !== undefined) await runShard(sweep, args.shard, args);
   else await runWhole(sweep, checks, args);
 }
 
-interface Sweep extends SweepQuestion {
+interface Sweep extends Pick<SweepQuestion, 'vary' | 'required'> {
   readonly outDir: string;
-  readonly fresh: boolean;
 }
 
 async function runWhole(sweep: Sweep, checks: Checks, args: Args): Promise<void> {
@@ -71,18 +68,12 @@ async function runWhole(sweep: Sweep, checks: Checks, args: Args): Promise<void>
   const { sweepCases } = await import('../../report/thresholds/cases.js');
   const { casesJson, casesText, missedText, writeJunit } = await import('../thresholds.js');
   const words = { label: 'sweep', noun: 'cell', outDir: sweep.outDir } as const;
-  const results = await runCells(args, words, (runs) =>
+  const results = await runCells(args, words, (request, runs) =>
     sweepExperiment({
-      ...{ ...sweep, runner: runs.runner },
+      ...{ ...request, ...sweep },
       onPlan: (cells, seeds, notes) => {
         const lines = [`seed ${seeds.join(', ')}: ${cells} cells on ${runs.place}`, ...noteLines(notes)];
         runs.begin(cells, lines.map((line) => `${line}\n`).join(''));
-      },
-      onUnit: ({ job }, found) => {
-        if (job === 'boundCell') return;
-        runs.count(found);
-        const { known, total, failed } = runs;
-        runs.show(`${known}/${total} cells${failed === 0 ? '' : `, ${failed} failed`}`);
       },
     }),
   );
@@ -117,14 +108,13 @@ async function runShard(sweep: Sweep, shard: Shard, args: Args): Promise<void> {
   const name = `${shard.index}/${shard.count}`;
   const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
   const words = { label: `shard ${name}`, noun: 'run', outDir: sweep.outDir } as const;
-  const { total, reused } = await runCells(args, words, async (runs) => {
+  const { total, reused } = await runCells(args, words, async (request, runs) => {
     await sweepShard({
-      ...{ ...sweep, shard, runner: runs.runner },
+      ...{ ...request, ...sweep, shard },
       onPlan: (units) => runs.begin(units, `shard ${name}: ${plural(units, 'run')} on ${runs.place}\n`),
       onUnit: ({ id }, found) => {
         if (found.status === 'failed') failed.push({ id, code: found.code, message: found.message });
         runs.count(found);
-        runs.show(`${runs.known}/${runs.total} runs`);
       },
     });
     return runs;

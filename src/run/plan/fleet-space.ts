@@ -9,8 +9,8 @@ import { isSure, type Verdict } from './judge.js';
 import { unsureNote } from './key-space.js';
 import { latticeOf, type Over, written } from './over.js';
 import { type Candidate, type Confidence, pricedName, type Tried } from './plan-result.js';
-import { placeAmong } from './prober.js';
-import { type Asked, type SearchSpace, usage, wantedText } from './space.js';
+import { type Asked, placeAmong } from './prober.js';
+import { type SearchSpace, usage, wantedText } from './space.js';
 
 /** Limit on the number of fleets of a search. */
 const MOST_FLEETS = 10_000;

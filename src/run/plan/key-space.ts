@@ -7,8 +7,9 @@ import { keyLabel, kindOfGpus, valueLabel, valuesLabel } from '../../report/quan
 import { capital, listed } from '../../text/words.js';
 import { type Lattice, latticeOf, type Over } from './over.js';
 import { type Candidate, closestOf, type Tried } from './plan-result.js';
+import type { Asked } from './prober.js';
 import { type Preference, type SearchResult, search } from './search.js';
-import { type Asked, type SearchSpace, usage, wantedText } from './space.js';
+import { type SearchSpace, usage, wantedText } from './space.js';
 
 /** Superlative of an answer: `fewest GPUs`, `highest workload.rate`. */
 interface Goal {

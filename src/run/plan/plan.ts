@@ -1,24 +1,18 @@
 import type { Experiment } from '../../config/experiment.js';
-import { readExperimentSource } from '../../config/load.js';
-import { partNames } from '../../config/part-names.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { sharesLine } from '../../config/tenant-shares.js';
 import { noteTexts } from '../../record/policy-notes.js';
-import { refuseUnknownParts } from '../../record/threshold.js';
 import { causesText } from '../../report/generator.js';
 import { plural } from '../../text/words.js';
-import { seedChanges } from '../random-streams.js';
-import { parseSeeds } from '../sweep/plan-sweep.js';
 import { fleetSpace } from './fleet-space.js';
-import { parseTarget } from './judge.js';
 import { keySpace } from './key-space.js';
 import { parseOver } from './over.js';
 import { closestOf, type Plan, runCount, shownOf } from './plan-result.js';
-import { endsOf, openPlanStore, Prober } from './prober.js';
+import { endsOf, Prober } from './prober.js';
 import { reachOf } from './reach.js';
 import type { Preference } from './search.js';
-import { type RunsRequest, usage } from './space.js';
-import { checkScenarios, runWhatIfs } from './what-ifs.js';
+import { usage } from './space.js';
+import { askedBy, inputsOf, openRuns, type RunsRequest, runWhatIfs } from './what-ifs.js';
 
 interface PlanRequest extends RunsRequest {
   /** `--over`: the key and its range; for fleets one range per kind of GPUs, separated by commas. */
@@ -39,32 +33,26 @@ interface PlanRequest extends RunsRequest {
  * say which of several values is better.
  */
 export async function makePlan(request: PlanRequest): Promise<Plan> {
-  const { overrides, survives, asksWhatIf, minimize, version, onRun } = request;
+  const { overrides, survives, asksWhatIf, minimize } = request;
   if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'attainment>=0.999'");
   if (request.over === undefined) {
     const example = minimize === null ? 'cluster.gpus=1:64' : 'cluster.gpus.v100=0:8,cluster.gpus.t4=0:16';
     throw usage(`--over is missing, e.g. --over ${example}`);
   }
-  const targets = request.targets.map(parseTarget);
   const overs = request.over.split(',').map(parseOver);
-  const seeds = parseSeeds(request.seeds);
-  const source = await readExperimentSource(request.file);
-  const asked = { source, targets, overs, overrides, survives };
+  const asked = { ...(await askedBy(request)), overs, survives };
+  const { targets } = asked;
   const space = minimize === null ? await keySpace(asked, request.prefer) : await fleetSpace(asked);
-  const options = { ...{ source, overrides, overs, survives, seeds, targets, version, onRun } };
-  const ends = await endsOf(options, space.ends);
+  const ends = await endsOf(asked, space.ends);
   const [first] = ends as [Experiment];
   if (survives) checkSurvival(ends);
-  if (asksWhatIf)
-    await checkScenarios(source, first.scenarios, [...overrides, ...space.ends.at(-1)!.settings]);
-  refuseUnknownParts(targets, ends.map(partNames), 'target');
-  const means = { runner: request.runner, store: openPlanStore(request.outDir, !request.fresh) };
-  request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), space.size);
-  const found = await space.find(new Prober(options, means), reachOf(targets, first), ends);
+  const { name: largest, settings } = space.ends.at(-1)!;
+  const whatIf = asksWhatIf ? { name: largest, overrides: settings } : null;
+  const means = await openRuns(request, asked, ends, whatIf, space.size);
+  const found = await space.find(new Prober(asked, means), reachOf(targets, first), ends);
   const { tried, answer, ruledOut, spared, outcome, headline } = found;
   const plan: Plan = {
-    ...{ version: 4, escapement: version, name: first.name, policy: first.policy.kind },
-    ...{ experiment: source.text, overrides, targets, survives, seeds },
+    ...{ version: 4, ...inputsOf(asked, first), survives },
     ...{ minimize, over: overs, resolution: space.resolution, headline, outcome },
     answer: answer?.value ?? null,
     before: found.before?.value ?? null,
@@ -75,7 +63,7 @@ export async function makePlan(request: PlanRequest): Promise<Plan> {
   };
   const all = { ...plan, notes: [...missNotes(plan), ...plan.notes] };
   if (!asksWhatIf || answer === null) return all;
-  const ofAnswer = { ...options, overs: [], survives: false, overrides: [...overrides, ...answer.settings] };
+  const ofAnswer = { ...asked, overs: [], survives: false, overrides: [...overrides, ...answer.settings] };
   return { ...all, whatIfs: await runWhatIfs(ofAnswer, means) };
 }
 

@@ -13,29 +13,24 @@ import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
 import { type CheckedCell, cellOverrides, checkCell } from '../sweep/plan-sweep.js';
-import type { CellJob, CellRunner } from '../sweep/pool.js';
+import type { CellJob, CellRunner, CellsRequest, Found } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
-import { CellStore, type Found, runUnit } from '../sweep/units.js';
+import { CellStore, runUnit } from '../sweep/units.js';
 import { ASIDE, judge, type Verdict } from './judge.js';
 import { type Over, written } from './over.js';
 import { type Candidate, type Details, leastMargin, type Tried } from './plan-result.js';
 
-export interface ProberOptions {
+/** Question of a plan or of scenarios. */
+export interface Asked extends Pick<CellsRequest, 'overrides' | 'version' | 'onUnit'> {
   readonly source: SourceDocument;
-  /** `--set` overrides, for every candidate. */
-  readonly overrides: readonly string[];
-  /** Ranges that settings of candidates come from, for errors. */
+  /** Ranges that settings of candidates come from. */
   readonly overs: readonly Over[];
   readonly seeds: readonly number[];
   readonly targets: readonly Threshold[];
-  /** Version of the program: results of another version are not reused. */
-  readonly version: string;
   /** True: a candidate must also meet its targets after the loss of any one GPU. */
   readonly survives?: boolean;
   /** True: whatever an experiment of a candidate cannot do is a miss, and not the end. */
   readonly isTolerant?: boolean;
-  /** Called for each finished run; `reused`: its result came from an earlier plan. */
-  readonly onRun: (reused: boolean) => void;
 }
 
 /** Means of running candidates. */
@@ -49,7 +44,7 @@ export interface Means {
 export const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
 
 /** Experiments at the ends of the range that can hold the models, at least one. Throws errors of the experiment. */
-export async function endsOf(options: ProberOptions, ends: readonly Candidate[]): Promise<Experiment[]> {
+export async function endsOf(options: Asked, ends: readonly Candidate[]): Promise<Experiment[]> {
   const found: Experiment[] = [];
   for (const end of ends) {
     try {
@@ -65,7 +60,7 @@ export async function endsOf(options: ProberOptions, ends: readonly Candidate[])
 
 /** Runs of a candidate with further overrides: one per seed, or only one if no seed changes it. */
 async function cellsOf(
-  options: ProberOptions,
+  options: Asked,
   candidate: Candidate,
   further: readonly string[],
 ): Promise<readonly CheckedCell[]> {
@@ -79,7 +74,7 @@ async function cellsOf(
 
 /** Throws errors of the experiment. */
 async function cellOf(
-  { source, overrides, overs, version, targets }: ProberOptions,
+  { source, overrides, overs, version, targets }: Asked,
   { settings }: Candidate,
   seed: number,
   further: readonly string[] = [],
@@ -112,7 +107,7 @@ export class Prober {
   private readonly probes = new Map<string, Promise<Tried>>();
 
   constructor(
-    private readonly options: ProberOptions,
+    private readonly options: Asked,
     private readonly means: Means,
   ) {}
 
@@ -149,8 +144,9 @@ export class Prober {
       const cells = await cellsOf(options, candidate, further);
       return await Promise.all(
         cells.map(async ({ task }) => {
-          const found = await runUnit({ task, job }, job === 'runCell' ? means.store : null, means.runner);
-          if (found.status === 'done' && job === 'runCell') options.onRun(found.reused);
+          const unit = { id: candidate.name, task, job };
+          const found = await runUnit(unit, job === 'runCell' ? means.store : null, means.runner);
+          options.onUnit(unit, found);
           return { ...found, key: task.key };
         }),
       );

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml';
 import { atItsPlace, EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
-import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { readExperimentSource } from '../../config/load.js';
@@ -14,18 +13,19 @@ import { refuseUnknownParts } from '../../record/threshold.js';
 import { significant } from '../../text/numbers.js';
 import { seedChanges } from '../random-streams.js';
 import { parseSeeds } from '../sweep/plan-sweep.js';
+import type { CellsRequest } from '../sweep/pool.js';
 import { parseTarget } from './judge.js';
 import type { Headroom, PlanInputs, Tried, WhatIfs } from './plan-result.js';
 import {
+  type Asked,
+  endsOf,
   lossesOf,
   type Means,
   openPlanStore,
   Prober,
-  type ProberOptions,
   REFUSED,
   type WhatIf,
 } from './prober.js';
-import type { RunsRequest } from './space.js';
 
 const BASELINE: WhatIf = { name: 'baseline', overrides: [] };
 /** Names that scenarios of a file must not have. */
@@ -39,7 +39,7 @@ const SLOWER = 0.2;
  * Runs an experiment under the scenarios of its file and some that concern every plan, and finds how much more traffic
  * it can take. All runs have the same seeds.
  */
-export async function runWhatIfs(options: ProberOptions, means: Means): Promise<WhatIfs> {
+export async function runWhatIfs(options: Asked, means: Means): Promise<WhatIfs> {
   const { source, overrides, seeds, targets } = options;
   const experiment = await buildExperiment(source, {
     overrides: [...overrides, `seed=${seeds[0]}`],
@@ -104,31 +104,68 @@ export interface ScenarioResults extends WhatIfs, PlanInputs {
   readonly version: 1;
 }
 
-/** Runs an experiment in its scenarios. Throws errors of the experiment and the flags. */
-export async function runScenarios(request: RunsRequest): Promise<ScenarioResults> {
-  const { overrides, version, runner, onRun } = request;
+/** Runs of a plan or of scenarios that a command asks for. */
+export interface RunsRequest extends CellsRequest {
+  /** `--target` flags; all of them must hold. */
+  readonly targets: readonly string[];
+  /** Called once, after all checks and before the first run, with the number of candidates. */
+  readonly onStart: (seeds: readonly number[], candidates: number) => void;
+}
+
+/** Reads the flags and the file. Throws `E_USAGE`, and the errors of reading. */
+export async function askedBy(request: RunsRequest): Promise<Asked> {
+  const { file, overrides, version, onUnit } = request;
   const targets = request.targets.map(parseTarget);
   const seeds = parseSeeds(request.seeds);
-  const source = await readExperimentSource(request.file);
-  const experiment = await buildExperiment(source, { overrides, host: ON_DISK });
-  refuseUnknownParts(targets, [partNames(experiment)], 'target');
-  await checkScenarios(source, experiment.scenarios, overrides);
-  const store = openPlanStore(request.outDir, !request.fresh);
-  request.onStart(seedChanges(experiment) ? seeds : seeds.slice(0, 1), experiment.scenarios.length);
-  const options = { source, overrides, overs: [], seeds, targets, version, onRun };
-  const { name, policy } = experiment;
+  return { source: await readExperimentSource(file), overs: [], overrides, seeds, targets, version, onUnit };
+}
+
+/**
+ * Checks the experiments of a plan or of scenarios, and opens what runs them. `whatIf`: the candidate that also runs in
+ * the scenarios of the file, if any. Throws errors of the experiment and the flags.
+ */
+export async function openRuns(
+  { onStart, outDir, fresh, runner }: RunsRequest,
+  asked: Asked,
+  ends: readonly Experiment[],
+  whatIf: WhatIf | null,
+  candidates: number,
+): Promise<Means> {
+  const { seeds, targets } = asked;
+  refuseUnknownParts(targets, ends.map(partNames), 'target');
+  if (whatIf !== null) await checkScenarios(asked, ends[0]!.scenarios, whatIf.overrides);
+  const means = { runner, store: openPlanStore(outDir, !fresh) };
+  onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), candidates);
+  return means;
+}
+
+/** Question of a plan or of scenarios, for its results. */
+export function inputsOf(
+  { version, source, overrides, targets, seeds }: Asked,
+  { name, policy }: Experiment,
+): PlanInputs {
   return {
-    ...{ version: 1, escapement: version, name, policy: policy.kind, experiment: source.text },
-    ...{ overrides, targets, seeds, ...(await runWhatIfs(options, { runner, store })) },
+    ...{ escapement: version, name, policy: policy.kind, experiment: source.text },
+    ...{ overrides, targets, seeds },
   };
 }
 
+/** Runs an experiment in its scenarios. Throws errors of the experiment and the flags. */
+export async function runScenarios(request: RunsRequest): Promise<ScenarioResults> {
+  const asked = await askedBy(request);
+  const ends = await endsOf(asked, [{ ...BASELINE, value: BASELINE.name, settings: [] }]);
+  const [experiment] = ends as [Experiment];
+  const means = await openRuns(request, asked, ends, BASELINE, experiment.scenarios.length);
+  return { version: 1, ...inputsOf(asked, experiment), ...(await runWhatIfs(asked, means)) };
+}
+
 /** Throws errors of an experiment in the scenarios of its file. */
-export async function checkScenarios(
-  source: SourceDocument,
+async function checkScenarios(
+  { source, overrides: given }: Asked,
   scenarios: readonly Case[],
-  overrides: readonly string[],
+  further: readonly string[],
 ): Promise<void> {
+  const overrides = [...given, ...further];
   for (const [i, one] of scenarios.entries()) {
     if (BUILT_IN.test(one.name)) {
       const what = `${one.name} is the name of a scenario that always runs: give it another`;

@@ -27,6 +27,7 @@ import {
 import { groupBy } from '../../report/lists.js';
 import { seedChanges } from '../random-streams.js';
 import { boundKey, cellKey } from './cell-key.js';
+import type { CellsRequest } from './pool.js';
 import { type CellTask, type FailedOutcome, failedOutcome, labelsOf } from './run-cell.js';
 
 /** One run of a sweep: a value for each varied key, and a seed. */
@@ -253,17 +254,11 @@ function placeIn({ values }: GridCell, { cases, source, placeOf }: PlanOptions) 
   };
 }
 
-/** Inputs that decide the cells of a sweep and their results. */
-export interface SweepQuestion {
-  readonly file: string;
+/** Inputs that decide the cells of a sweep and their results; seeds by default as in the file. */
+export interface SweepQuestion
+  extends Pick<CellsRequest<string | undefined>, 'file' | 'seeds' | 'overrides' | 'version'> {
   /** `--vary` flags, which choose among cases, or else replace the varied keys of the file's sweep section. */
   readonly vary: readonly string[];
-  /** `--seeds`; undefined: the file's sweep section, else the experiment's seed. */
-  readonly seeds: string | undefined;
-  /** `--set` flags, for every cell. */
-  readonly overrides: readonly string[];
-  /** Version of the program: results of another version are not reused. */
-  readonly version: string;
   /** Thresholds that a choice must meet to be recommended, as written. */
   readonly required: readonly string[];
 }

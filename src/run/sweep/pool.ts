@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
-import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
+import type { BoundFigures, CellResult } from '../../record/results.js';
+import { type CellOutcome, type CellTask, type FailedOutcome, failedOutcome } from './run-cell.js';
 
 /** Job of a cell: the functions of run-cell.ts by name. */
 export type CellJob = 'runCell' | 'boundCell';
@@ -14,6 +15,39 @@ export interface CellRunner {
   run(task: CellTask, job?: CellJob): Promise<CellOutcome>;
   /** Ends the threads; running cells are lost. */
   close(): Promise<void>;
+}
+
+/** A unit of work stored under its own key: a cell, or a bound that cells share. */
+export interface Unit {
+  /** Its name in messages. */
+  readonly id: string;
+  readonly task: CellTask;
+  readonly job: CellJob;
+}
+
+/** Result of a unit; `reused`: it was stored before. */
+export type Found =
+  | { readonly status: 'done'; readonly result: CellResult | BoundFigures; readonly reused: boolean }
+  | FailedOutcome;
+
+/** Called for each unit as soon as its result is known. */
+export type OnUnit = (unit: Unit, found: Found) => void;
+
+/** Runs of one experiment that a command asks for. */
+export interface CellsRequest<Seeds extends string | undefined = string> {
+  readonly file: string;
+  /** `--seeds`. */
+  readonly seeds: Seeds;
+  /** `--set` flags, for every run. */
+  readonly overrides: readonly string[];
+  /** Folder for finished runs, so that an interrupted command can continue; undefined: not kept. */
+  readonly outDir: string | undefined;
+  /** Repeats the runs kept there. */
+  readonly fresh: boolean;
+  readonly runner: CellRunner;
+  /** Version of the program: results of another version are not reused. */
+  readonly version: string;
+  readonly onUnit: OnUnit;
 }
 
 /**

@@ -4,17 +4,13 @@ import type { BoundFigures, CellResult, PolicyNote, SweepCell, SweepResults } fr
 import { RESULTS_VERSION } from '../../record/results-version.js';
 import { dropReport } from '../../report/load.js';
 import { type PlannedCell, planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
-import type { CellRunner } from './pool.js';
+import type { CellRunner, CellsRequest, Found, OnUnit } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import type { CellTask } from './run-cell.js';
-import { CellStore, type Found, type OnUnit, partOf, runUnits, type Shard, unitsOf } from './units.js';
+import { CellStore, partOf, runUnits, type Shard, unitsOf } from './units.js';
 
-interface RunRequest extends SweepQuestion {
+interface RunRequest extends CellsRequest<string | undefined>, SweepQuestion {
   readonly outDir: string;
-  readonly runner: CellRunner;
-  /** Runs finished cells again. */
-  readonly fresh: boolean;
-  readonly onUnit: OnUnit;
 }
 
 interface SweepRequest extends RunRequest {

@@ -7,8 +7,8 @@ import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
 import type { PlannedCell } from './plan-sweep.js';
-import type { CellJob, CellRunner } from './pool.js';
-import type { CellTask, FailedOutcome } from './run-cell.js';
+import type { CellJob, CellRunner, Found, OnUnit, Unit } from './pool.js';
+import type { CellTask } from './run-cell.js';
 
 const FOLDERS = { runCell: 'cells', boundCell: 'bounds' } as const;
 
@@ -75,22 +75,6 @@ export class CellStore {
   }
 }
 
-/** A unit of work stored under its own key: a cell, or a bound that cells share. */
-export interface Unit {
-  /** Its name in messages. */
-  readonly id: string;
-  readonly task: CellTask;
-  readonly job: CellJob;
-}
-
-/** Result of a unit; `reused`: it was stored before. */
-export type Found =
-  | { readonly status: 'done'; readonly result: CellResult | BoundFigures; readonly reused: boolean }
-  | FailedOutcome;
-
-/** Called for each unit as soon as its result is known. */
-export type OnUnit = (unit: Unit, found: Found) => void;
-
 /** One of several processes that share a sweep. */
 export interface Shard {
   /** From 0 or 1 on: 0 and `count` are the same part. */
@@ -141,7 +125,7 @@ export async function runUnits(
 
 /** Runs a unit without a stored result, and stores its result; without a store, just runs it. */
 export async function runUnit(
-  { task, job }: Pick<Unit, 'task' | 'job'>,
+  { task, job }: Unit,
   store: CellStore | null,
   runner: CellRunner,
 ): Promise<Found> {

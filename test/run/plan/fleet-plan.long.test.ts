@@ -72,8 +72,8 @@ async function planOf(
       prefer: null,
     },
     ...{ runner, version: '1', onStart: () => {} },
-    onRun: () => {
-      runs++;
+    onUnit: ({ job }) => {
+      if (job === 'runCell') runs++;
     },
   });
   return { plan, runs };

@@ -94,7 +94,7 @@ async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Be
   };
   const options = {
     ...{ source: parseExperimentSource(SMALL_EXPERIMENT, 'small.yaml'), overrides: [], overs: [OVER] },
-    ...{ seeds: SEEDS, targets: targets.map(parseTarget), version: '1', onRun: () => {} },
+    ...{ seeds: SEEDS, targets: targets.map(parseTarget), version: '1', onUnit: () => {} },
   };
   const prober = new Prober(options, { runner, store: store ?? null });
   const result = await search(

@@ -2,9 +2,9 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildGrid, type PlannedCell } from '../../../src/run/sweep/plan-sweep.js';
-import type { CellRunner } from '../../../src/run/sweep/pool.js';
+import type { CellRunner, Unit } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome } from '../../../src/run/sweep/run-cell.js';
-import { CellStore, partOf, runUnits, type Unit, unitsOf } from '../../../src/run/sweep/units.js';
+import { CellStore, partOf, runUnits, unitsOf } from '../../../src/run/sweep/units.js';
 import { tempDir } from '../../cli/run-cli.js';
 import { cellResult, cellTask } from './fixtures.js';
 
