@@ -269,21 +269,24 @@ function outcomeOf(
     worstModel === null || mean === null || mean === 0 || by.pipeline ? [] : worstModel.attainment / mean,
   );
   const [first] = sorted as [PolicyRun, ...PolicyRun[]];
-  const over = influencesOf(
-    sorted.map(({ result }) => result),
-    { of: 'goodputRps', weighted: true },
-  );
+  const all = sorted.map(({ result }) => result);
+  const over = influencesOf(all, { of: 'goodputRps', weighted: true });
   const rates = sorted.flatMap(({ result }) => goodputOf(result) ?? []);
   const goodput = rates.length < sorted.length ? null : { bySeed: bySeed(sorted, rates), ...over };
+  // The bound has the same arrivals, so only the share of them that is answered in time is uncertain.
+  const attained = influencesOf(all, { of: 'attainment', weighted: true });
   const { rps } = bounds.get(first.seed)!;
-  const { influences } = goodput === null ? {} : scaledSample(goodput, rps ? 1 / rps : 0);
+  const { influences } = scaledSample(
+    { bySeed: {}, ...attained },
+    rps ? (offeredOf(first.result) ?? 0) / rps : 1,
+  );
   const sample = { bySeed: bySeed(sorted, shares), ...(influences === undefined ? {} : { influences }) };
   return {
     goodputRps: goodput === null ? null : estimateOf(goodput),
     // Slices know no bound: the bound varies over time as goodput does.
     share: estimateOf({ bySeed: sample.bySeed }),
     sample,
-    isOneSample: isOneSample(sorted.map(({ result }) => result)),
+    isOneSample: isOneSample(all),
     loadsPerS: meanOfKnown(
       summaries.map(({ actions, durationSeconds }) => ratioOf(actions.load, durationSeconds)),
     ),

@@ -45,6 +45,29 @@ describe('a comparison of policies', () => {
   });
 });
 
+it('is as sure of a share as of the requests answered in time, however many came', () => {
+  const results = policySweep({
+    vary: [{ key: 'policy.kind', values: ['clockwork', 'fifo'] }],
+    seeds: [1],
+    run: () => ({ goodputRps: 500, offeredRps: 500, boundRps: 500 }),
+  });
+  const offered = [1, 9, 2, 30, 4, 50, 6, 70, 8, 90].map((count) => count * 100);
+  const section = { group: 'all', class: null, tenant: null, weight: 1 };
+  const slicedTo = (ok: number[]) => {
+    const slices = {
+      oneSample: true,
+      seconds: offered.map(() => 1),
+      sections: [{ ...section, offered, ok }],
+    };
+    const cells = results.cells.map((cell) =>
+      cell.status === 'done' ? { ...cell, result: { ...cell.result, slices } } : cell,
+    );
+    return comparePolicies({ name: 'sweep', results: { ...results, cells } }).policies[0]!.share;
+  };
+  expect(slicedTo(offered)).toMatchObject({ low: 1, high: 1 });
+  expect(slicedTo(offered.map((count, i) => (i % 3 === 0 ? count / 2 : count))).low).toBeLessThan(0.99);
+});
+
 describe('the bound', () => {
   const bounds = (kind: string) => (kind === 'fifo' ? {} : { boundRps: 500 });
 
