@@ -61,7 +61,8 @@ describe('loadResults', () => {
   it('tells a plan from a sweep that was interrupted', () => {
     mkdirSync(join(dir, 'cells'));
     put('plan.json', {});
-    expect(() => loadResults(dir)).toThrowError(/contains a plan, which its plan\.html shows/);
+    for (const plan of [dir, join(dir, 'plan.json')])
+      expect(() => loadResults(plan)).toThrowError(/is a plan, .* simulate each with its flags and --out/);
   });
 
   it('explains a folder that is missing or holds no results', () => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { EscapementError } from '../errors.js';
 import { inputPath } from './input-path.js';
 
@@ -18,6 +18,7 @@ interface Schema<T> {
   };
 }
 
+const PLAN = 'plan.json';
 const FOR_JOURNALS = "for a server's journal there is escapement replay";
 
 /**
@@ -75,10 +76,10 @@ function resultsOf(text: string, file: string, version: number): object {
 
 function whyNothing(dir: string): string {
   if (!existsSync(dir)) return 'folder does not exist; pass the --out folder of simulate or sweep';
+  if (existsSync(join(dir, PLAN)) || basename(dir) === PLAN)
+    return 'is a plan, which its plan.html shows; to compare answers of plans, simulate each with its flags and --out, and pass those folders';
   if (!statSync(dir).isDirectory())
     return `is a file; pass the --out folder of simulate or sweep; ${FOR_JOURNALS}`;
-  if (existsSync(join(dir, 'plan.json')))
-    return 'contains a plan, which its plan.html shows; pass the --out folder of simulate or sweep';
   if (existsSync(join(dir, 'cells')))
     return 'contains an unfinished sweep; run the same sweep again, and it continues where it stopped';
   return `contains neither results.json nor run.json; run simulate or sweep with this folder as --out first; ${FOR_JOURNALS}`;
