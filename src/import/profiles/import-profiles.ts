@@ -43,6 +43,8 @@ interface ModelLine {
 }
 
 const MOST_PROFILES = 10_000;
+/** Usual durations of an INFER. */
+const USUAL_MS = [0.1, 1000] as const;
 /** Files of models, by which their weights are known. */
 const MODEL_FILE = /\.(?:onnx|plan|engine|pt|pth|safetensors|tflite|pb)$/;
 
@@ -62,11 +64,12 @@ export async function importProfiles(
   for (const path of paths) {
     const read = await measurementsOf(files, path, options);
     measurements.push(...read.measurements);
+    const all = [...read.notes, ...unitNote(read.measurements)];
     notesOf.set(
       path,
-      read.notes.filter((note) => !note.startsWith('not used')),
+      all.filter((note) => !note.startsWith('not used')),
     );
-    notes.push(...[`recognized as ${read.format}`, ...read.notes].map((note) => `${path}: ${note}`));
+    notes.push(...[`recognized as ${read.format}`, ...all].map((note) => `${path}: ${note}`));
   }
   const weightsOf = (model: string) => weightsNextTo(paths, model);
   const built = buildProfiles(measurements, { spread: options.spread, notesOf, weightsOf });
@@ -107,6 +110,14 @@ async function measurementsOf(files: InputFiles, path: string, options: ImportPr
   const header = text.slice(0, text.indexOf('\n'));
   const isColumn = options.model !== undefined && header.split(/[,;\t|]/).includes(options.model);
   return readTable(text, path, stated, { ...options, modelColumn: isColumn ? options.model : undefined });
+}
+
+/** Doubts the unit of a file in which every INFER is shorter, or longer, than models usually take. */
+function unitNote(measurements: readonly Measurement[]): string[] {
+  const times = measurements.map(({ medianMs }) => medianMs);
+  const [least, most] = [Math.min(...times), Math.max(...times)];
+  if (most >= USUAL_MS[0] && least <= USUAL_MS[1]) return [];
+  return [`INFERs take ${least} to ${most} ms, which is unusual: is the unit of the times right?`];
 }
 
 /** Facts by options, or else by the name of the file: `resnet50_b8.csv` is of model resnet50 and batch 8. */

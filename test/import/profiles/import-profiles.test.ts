@@ -87,6 +87,10 @@ it('asks for a unit, a batch size or a column that it cannot know', async () => 
     message: `${path}:1: latency: has no unit: give --unit ms, us, ns or s`,
   });
   expect(curve((await imported(path, { unit: 's' })).profiles[0]!)).toEqual([[1, 3000]]);
+  for (const wrong of ['latency_ms\nm,1,0.0042\n', 'latency_s\nm,1,4.2\n'])
+    expect((await imported(file('wrong.csv', `model,batch,${wrong}`))).notes.join()).toContain(
+      'which is unusual: is the unit of the times right?',
+    );
   const noBatch = file('sizes.csv', 'model,latency_ms\nm,3\n');
   expect((await failure(() => imported(noBatch))).message).toBe(
     `${noBatch}:2: has no batch size: give --batch, or name the file NAME_b8.csv`,
