@@ -111,7 +111,10 @@ async function read(
   return {
     settings: {
       ...{ sloNs, policy, admission, classes, tenants, runtime },
-      pipelines: buildPipelines(given.pipelines ?? [], null, placeOf),
+      pipelines: buildPipelines(given.pipelines ?? [], null, placeOf).map((pipeline, p) => ({
+        ...pipeline,
+        place: placeOf(['pipelines', p]),
+      })),
       padding: paddingOf(given, placeOf(['padding'])),
       scaling: serverScaling(given, placeOf),
     },

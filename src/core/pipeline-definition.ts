@@ -1,3 +1,4 @@
+import type { ErrorPlace } from '../base/errors.js';
 import type { PipelineSpec, PipelineStep } from './pipelines.js';
 
 /** Where an input of a step, or an output of a pipeline, comes from: an output of a step, or an input of the pipeline. */
@@ -24,4 +25,6 @@ export interface PipelineDefinition extends Omit<PipelineSpec, 'steps'> {
   readonly outputs: Readonly<Record<string, TensorReference>> | null;
   /** SLO of its requests; null: the default. */
   readonly sloNs: number | null;
+  /** Where it is written, for messages; absent if that is not known. */
+  readonly place?: ErrorPlace;
 }

@@ -159,7 +159,8 @@ export class ServedPipelines {
     const what = isServed
       ? 'its replacement is rejected; the pipeline loaded before stays in service'
       : 'pipeline cannot be served';
-    if (row.problem !== '') place.events.warn({ pipeline: name, error: row.problem }, what);
+    const { file, line } = row.definition?.place ?? {};
+    if (row.problem !== '') place.events.warn({ pipeline: name, file, line, error: row.problem }, what);
   }
 
   private row(name: string): Row | undefined {

@@ -1,9 +1,11 @@
 import { Tensor } from 'onnxruntime-node';
 import { expect, it } from 'vitest';
+import { readServerSettings } from '../../src/config/server-settings.js';
 import { openSession } from '../../src/live/ort/open-session.js';
+import { tempDir, writeIn } from '../cli/run-cli.js';
 import { CPU } from '../live/models/fixtures.js';
 import { encodeGraph, longs, node } from '../live/models/small-graph.js';
-import { expectReplay, fileModels, type Running, serve, until } from './fixtures.js';
+import { expectReplay, fileModels, keptLog, type Running, serve, until } from './fixtures.js';
 
 /** More than a step may have requests. */
 const SIZE = 260;
@@ -40,7 +42,8 @@ const GRAPHS = {
   }),
 };
 
-const PIPELINES = `pipelines=[
+const EXPERIMENT = `slo: 20s
+pipelines: [
   { name: solo, steps: [{ model: classify }] },
   { name: pictures, steps: [
     { model: detect },
@@ -58,8 +61,12 @@ const PIPELINES = `pipelines=[
   { name: nested, steps: [{ model: solo }] },
   { name: rows, steps: [{ model: classify, each: x }] }]`;
 
-const start = async () =>
-  serve({ devices: [CPU, CPU], models: await fileModels(GRAPHS), pages: 20 }, ['slo=20s', PIPELINES]);
+const start = async (options = {}) => {
+  const file = writeIn(tempDir(), 'pipelines.yaml', EXPERIMENT);
+  const { settings } = await readServerSettings({ file, environment: [], overrides: [] });
+  const models = await fileModels(GRAPHS);
+  return serve({ devices: [CPU, CPU], models, pages: 20 }, [], { settings, ...options });
+};
 
 const infer = async (
   { http }: Running,
@@ -151,7 +158,10 @@ it('answers as its models do one after the other, whatever their number of rows,
 });
 
 it('says in one line why a pipeline cannot be served, or a request of it fails', async () => {
-  const running = await start();
+  const { log, lines } = keptLog();
+  const running = await start({ log });
+  const place = { file: expect.stringMatching(/pipelines\.yaml$/), line: 16 };
+  expect(lines.find(({ pipeline }) => pipeline === 'lost')).toMatchObject(place);
   const { json: index } = await running.http.post('/v2/repository/index');
   const reasons = Object.fromEntries(
     (index as { name: string; reason: string }[]).map(({ name, reason }) => [name, reason]),
