@@ -28,6 +28,11 @@ export class EscapementError extends Error {
   }
 }
 
+/** Error for a mistake in a command line. */
+export function usageError(what: string, place?: ErrorPlace): EscapementError {
+  return new EscapementError('E_USAGE', what, place);
+}
+
 /**
  * An error of an override at the place where that was written, which `placeOf` tells from its text; other errors are
  * unchanged. A key below that of the override is appended to that of the place.

@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { InferredOptionTypes, Options } from 'yargs';
-import { EscapementError } from '../base/errors.js';
+import { EscapementError, usageError } from '../base/errors.js';
 import { fileProblem } from '../base/files/disk-files.js';
 import { inputPath } from '../base/files/input-path.js';
 import { parseBytes, parseDuration, parseRate, parseShare } from '../config/units-text.js';
 
+export { usageError };
+
 /** Values of options by name. */
 export type ValuesOf<O extends Readonly<Record<string, Options>>> = InferredOptionTypes<O>;
-
-/** Error for a mistake in a command line. */
-export function usageError(what: string): EscapementError {
-  return new EscapementError('E_USAGE', what);
-}
 
 /** Options under a heading of the help; errors about their values name them. */
 export function group<O extends Readonly<Record<string, Options>>>(heading: string, options: O): O {

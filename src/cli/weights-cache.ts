@@ -1,4 +1,4 @@
-import { EscapementError } from '../base/errors.js';
+import { usageError } from '../base/errors.js';
 import { usableMemoryBytes } from '../base/limits/usable.js';
 import { GIB } from '../base/units.js';
 import { formatBytes } from '../config/units-text.js';
@@ -27,8 +27,7 @@ export async function weightsCacheBytes(
   if (askedBytes === null) return Math.min(DEFAULT_BYTES, mostBytes);
   if (askedBytes <= mostBytes) return askedBytes;
   const share = `${significant(memoryReserve * 100, 3)}%`;
-  throw new EscapementError(
-    'E_USAGE',
+  throw usageError(
     `--memory ${formatBytes(askedBytes)}: a device has ${formatBytes(memoryBytes)}, of which runtime.memoryReserve keeps ${share} free; ` +
       `use at most ${formatBytes(mostBytes)}, or a smaller reserve`,
   );

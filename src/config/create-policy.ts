@@ -32,18 +32,22 @@ export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) =
   return (context) => guarded(() => entry.create(context, options), { kind, file: plugin.file });
 }
 
-/** Factory of the policy that a journal names. Throws `E_PLUGIN` if it came from a plugin. */
-export function createJournaledPolicy(
-  {
-    kind,
-    options,
-    plugin,
-  }: { readonly kind: string; readonly options: object; readonly plugin?: { readonly file: string } },
-  file: string,
-): (context: PolicyContext) => Policy {
-  if (plugin === undefined) return createPolicyOf({ kind, options: options as PolicyChoice['options'] });
-  const what = `was scheduled by the plugin ${plugin.file}, without which it cannot be replayed`;
-  throw new EscapementError('E_PLUGIN', what, { file });
+/** Policy that a journal was written with. */
+interface JournaledPolicy {
+  readonly kind: string;
+  readonly options: object;
+  readonly plugin?: { readonly file: string };
+}
+
+/** Creates the policy that the journal `file` names. Throws `E_PLUGIN` if it came from a plugin. */
+export function journaledPolicy(file: string) {
+  return ({ policy }: { readonly policy: JournaledPolicy }, context: PolicyContext): Policy => {
+    const { kind, options, plugin } = policy;
+    if (plugin === undefined)
+      return createPolicyOf({ kind, options: options as PolicyChoice['options'] })(context);
+    const what = `was scheduled by the plugin ${plugin.file}, without which it cannot be replayed`;
+    throw new EscapementError('E_PLUGIN', what, { file });
+  };
 }
 
 /**

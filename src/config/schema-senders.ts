@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Immutable } from '../base/immutable.js';
 import { MOST_CLASSES } from '../core/classes.js';
 import { MOST_TENANTS, type Tenant } from '../core/tenants.js';
 import { count, rate, refuseTwice, relative, section, share, whole } from './fields.js';
@@ -20,16 +21,6 @@ const classSection = section({
     .describe("Values of the protocol's parameter `priority` that select it: one or a list."),
 }).meta({ id: 'class' });
 
-/** One class of requests, as declared. */
-export interface ClassConfig {
-  readonly name: string;
-  readonly weight: number;
-  /** Guaranteed share of GPU time; 0: none. */
-  readonly share: number;
-  /** Values of the protocol's `priority` that select it. */
-  readonly priorities: readonly number[];
-}
-
 /** `classes`: weights and shares of requests. The first is the default. */
 export const classesSchema = z
   .array(classSection)
@@ -49,13 +40,16 @@ export const classesSchema = z
     const message = `guarantee ${+(guaranteed * 100).toPrecision(6)} % of the GPU time: must be at most 100 %`;
     if (guaranteed > 1 + 1e-9) context.addIssue({ code: 'custom', message });
   })
-  .transform((classes): readonly ClassConfig[] =>
+  .transform((classes) =>
     classes.map(({ priority = [], ...rest }) => ({ ...rest, priorities: [priority].flat() })),
   )
   .exactOptional()
   .describe(
     'Classes of requests, by what they are worth. The first is the default; without classes, all requests weigh 1.',
   );
+
+/** One class of requests, as declared. */
+export type ClassConfig = Immutable<NonNullable<z.output<typeof classesSchema>>[number]>;
 
 const tenantSection = section({
   name: z
@@ -103,10 +97,7 @@ export const tenantsSchema = section({
   .describe('Rate limits of tenants, and fair shares under overload.');
 
 /** Tenants as declared; an empty list: there are none. */
-export interface TenantsConfig {
-  readonly header: string;
-  readonly list: readonly Tenant[];
-}
+export type TenantsConfig = Immutable<NonNullable<z.output<typeof tenantsSchema>>>;
 
 export const NO_TENANTS: TenantsConfig = { header: '', list: [] };
 

@@ -1,4 +1,4 @@
-import { EscapementError } from '../base/errors.js';
+import { usageError } from '../base/errors.js';
 import { describeModel, readyModels, type ServerApi, type ServerDescription } from './description.js';
 import { GrpcApi, openGrpcTarget } from './grpc.js';
 import { baseOf, HttpApi, openHttpTarget } from './http.js';
@@ -66,8 +66,6 @@ function parseAddress(address: string): { url: URL; protocol: Protocol } {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url !== null && url.host !== '' && Object.hasOwn(PROTOCOLS, url.protocol))
     return { url, protocol: PROTOCOLS[url.protocol] };
-  throw new EscapementError(
-    'E_USAGE',
-    `--url ${address}: write http://HOST:PORT, https://HOST:PORT, grpc://HOST:PORT or grpcs://HOST:PORT`,
-  );
+  const what = 'write http://HOST:PORT, https://HOST:PORT, grpc://HOST:PORT or grpcs://HOST:PORT';
+  throw usageError(`--url ${address}: ${what}`);
 }

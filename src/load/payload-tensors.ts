@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { EscapementError } from '../base/errors.js';
+import { usageError } from '../base/errors.js';
 import { bytesOfJson, parseJson } from '../live/frontend/json.js';
 import { DATATYPES, fitsShape } from '../live/model.js';
 import type { PayloadFile } from './payloads.js';
@@ -36,7 +36,7 @@ export function payloadTensors(
       return { ...part, shape };
     });
   } catch (error) {
-    throw new EscapementError('E_USAGE', `--payload ${file.path}: ${(error as Error).message}`);
+    throw usageError(`--payload ${file.path}: ${(error as Error).message}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { EscapementError } from '../base/errors.js';
+import { usageError } from '../base/errors.js';
 import { fileProblem } from '../base/files/disk-files.js';
 import { inputPath } from '../base/files/input-path.js';
 
@@ -42,7 +42,7 @@ function filesFor(path: string, model: string): string[] {
     .map(({ name }) => join(folder, name))
     .sort();
   if (files.length > 0) return files;
-  throw new EscapementError('E_USAGE', `--payload ${path}: the folder has no files for model ${model}`);
+  throw usageError(`--payload ${path}: the folder has no files for model ${model}`);
 }
 
 function readable<T>(file: string, read: () => T): T {

@@ -11,6 +11,7 @@ import { ratioOf, spanSeconds } from '../record/counted.js';
 import type { BoundFigures } from '../record/results.js';
 import { drawCounts } from '../sim/fan-out.js';
 import { trueModels } from '../sim/true-models.js';
+import { drain } from '../workload/source.js';
 
 /**
  * Upper bounds on the goodput of any scheduler in an experiment, from its counted requests, without running them.
@@ -98,23 +99,17 @@ async function readCounted(
   const requestClass: number[] = [];
   const counts: (Int32Array | undefined)[] = [];
   const branches = stream(seed, 'pipelines');
-  for (;;) {
-    if (source.starved) await source.refill();
-    else if (source.timeNs === Number.POSITIVE_INFINITY) break;
-    else {
-      const pipeline = pipelines[source.model - models.length];
-      const drawn = pipeline && drawCounts(pipeline, branches, source.length);
-      if (source.timeNs >= warmupNs) {
-        counts.push(drawn);
-        model.push(source.model);
-        arrivalNs.push(source.timeNs);
-        sloNs.push(source.sloNs);
-        bucket.push(pipeline === undefined ? bucketOf(models[source.model], source.length) : 0);
-        requestClass.push(source.requestClass);
-      }
-      source.advance();
-    }
-  }
+  await drain(source, (arrival) => {
+    const pipeline = pipelines[arrival.model - models.length];
+    const drawn = pipeline && drawCounts(pipeline, branches, arrival.length);
+    if (arrival.timeNs < warmupNs) return;
+    counts.push(drawn);
+    model.push(arrival.model);
+    arrivalNs.push(arrival.timeNs);
+    sloNs.push(arrival.sloNs);
+    bucket.push(pipeline === undefined ? bucketOf(models[arrival.model], arrival.length) : 0);
+    requestClass.push(arrival.requestClass);
+  });
   return {
     count: model.length,
     model: Int32Array.from(model),

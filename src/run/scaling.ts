@@ -8,6 +8,7 @@ import type { ScalerContext } from '../scalers/entry.js';
 import { workOf } from '../scalers/work.js';
 import type { GpuFailure } from '../sim/failures.js';
 import type { FleetOptions } from '../sim/fleet.js';
+import { drain } from '../workload/source.js';
 
 /** Scaler and failures of a simulation's GPUs. */
 export interface Scaling {
@@ -74,20 +75,16 @@ async function workAhead(experiment: Experiment, intervalNs: number): Promise<nu
     work.push(workOf({ models, counts, withinNs: intervalNs, sloNsOf: (model) => sloNs[model] }));
     counts.fill(0);
   };
-  for (;;) {
-    if (source.starved) await source.refill();
-    if (source.timeNs === Number.POSITIVE_INFINITY) break;
-    while (source.timeNs >= (work.length + 1) * intervalNs) close();
+  await drain(source, (arrival) => {
+    while (arrival.timeNs >= (work.length + 1) * intervalNs) close();
     // Requests beyond a tenant's rate are refused with any number of GPUs.
-    if (experiment.tenants.list.length === 0 || rates.take(source.tenant, source.timeNs)) {
-      const pipeline = pipelines[source.model - models.length];
-      for (const { model, mean } of pipeline?.steps ?? [{ model: source.model, mean: 1 }]) {
-        counts[model] += mean;
-        sloNs[model] = source.sloNs;
-      }
+    if (experiment.tenants.list.length > 0 && !rates.take(arrival.tenant, arrival.timeNs)) return;
+    const pipeline = pipelines[arrival.model - models.length];
+    for (const { model, mean } of pipeline?.steps ?? [{ model: arrival.model, mean: 1 }]) {
+      counts[model] += mean;
+      sloNs[model] = arrival.sloNs;
     }
-    source.advance();
-  }
+  });
   close();
   return work;
 }

@@ -13,6 +13,16 @@ export interface StreamedSource extends ArrivalSource {
   readonly users: number;
 }
 
+/** Visits every arrival of a source, to its end. Rejects with errors of its file. */
+export async function drain(source: StreamedSource, visit: (arrival: StreamedSource) => void): Promise<void> {
+  for (;;) {
+    while (source.starved) await source.refill();
+    if (source.timeNs === Number.POSITIVE_INFINITY) return;
+    visit(source);
+    source.advance();
+  }
+}
+
 /**
  * Common part of the sources: the pending arrival, in fields that every subclass has in the same order. A subclass
  * calls `advance` once at the end of its constructor, so that the first arrival is pending.

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { EscapementError } from '../../base/errors.js';
+import { usageError } from '../../base/errors.js';
 import { writeYaml } from '../../base/files/yaml-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import type { Profile } from '../../config/profile.js';
@@ -56,8 +56,8 @@ export async function initExperiment(
     else traces.push(await traceContents(files, path));
   }
   if (profiles.length === 0)
-    throw usage('there is no profile: give files or folders of escapement import profiles');
-  if (traces.length === 0) throw usage('there is no trace: give files of escapement import trace');
+    throw usageError('there is no profile: give files or folders of escapement import profiles');
+  if (traces.length === 0) throw usageError('there is no trace: give files of escapement import trace');
   const notes: string[] = [];
   const models = modelsOf(traces, profiles, map, notes);
   const kinds = kindsOf(models);
@@ -100,7 +100,7 @@ function modelsOf(
   for (const one of profiles) byName.set(one.profile.name, [...(byName.get(one.profile.name) ?? []), one]);
   for (const name of map.values())
     if (!byName.has(name))
-      throw usage(`--map: there is no profile of ${name}; there are ${[...byName.keys()].join(', ')}`);
+      throw usageError(`--map: there is no profile of ${name}; there are ${[...byName.keys()].join(', ')}`);
   const calls = new Map<string, number>();
   for (const { models } of traces)
     for (const [name, count] of models) calls.set(name, (calls.get(name) ?? 0) + count);
@@ -119,7 +119,7 @@ function modelsOf(
     const requests = unknown.reduce((sum, name) => sum + (calls.get(name) ?? 0), 0);
     const all = [...calls.values()].reduce((sum, count) => sum + count, 0);
     const share = ((100 * requests) / all).toFixed(1);
-    throw usage(
+    throw usageError(
       `${firstOf(unknown)} (${share} % of the requests) ${unknown.length === 1 ? 'has' : 'have'} no profile, of which there are ${firstOf([...byName.keys()])}: ` +
         `name the profile to take with --map ${unknown[0]}=PROFILE, or leave these requests out of the trace`,
     );
@@ -142,7 +142,7 @@ function byKindOf(profiles: readonly NamedProfile[]): Map<string, NamedProfile> 
     const kind = gpuKind(one.profile.gpu);
     const before = byKind.get(kind);
     if (before !== undefined)
-      throw usage(
+      throw usageError(
         `${one.profile.name} has two profiles on ${kind}: ${before.path} and ${one.path}: leave one out`,
       );
     byKind.set(kind, one);
@@ -168,7 +168,7 @@ function kindsOf(models: readonly InitModel[]): InitKind[] {
   const first = names.find((kind) => lacking(kind).length === 0);
   if (first === undefined) {
     const each = names.map((kind) => `${kind} (not ${firstOf(lacking(kind).map(({ name }) => name))})`);
-    throw usage(
+    throw usageError(
       `no kind of GPU has profiles of all models: ${each.join('; ')}: measure what is missing on one of them`,
     );
   }
@@ -311,8 +311,4 @@ function sloReason({ traces, kinds, slo, isGiven }: Contents): string {
         (slosMs.length > 0
           ? `, or leave slo out for that of the trace (${[...new Set(slosMs)].join(', ')}).`
           : '.');
-}
-
-function usage(what: string): EscapementError {
-  return new EscapementError('E_USAGE', what);
 }

@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
-import { createJournaledPolicy } from '../../config/create-policy.js';
+import { journaledPolicy } from '../../config/create-policy.js';
 import { INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { ModelSpec } from '../../core/model.js';
@@ -32,13 +32,11 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
     if (list.length < MOST_RUNS) list.push(ns);
   };
   await replayJournal(path, {
-    createPolicy: (recorded, context) => {
-      header = recorded;
-      return createJournaledPolicy(recorded.policy, path)(context);
-    },
+    createPolicy: journaledPolicy(path),
     watchers: [
       {
-        started: (_, controller) => {
+        started: (recorded, controller) => {
+          header = recorded;
           ({ cluster } = controller);
         },
       },

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { EscapementError } from '../../base/errors.js';
+import { EscapementError, usageError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { type Random, stream } from '../../base/random/streams.js';
 import type { InputFiles } from '../../base/world/input-files.js';
@@ -401,7 +401,7 @@ function expression(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    throw new EscapementError('E_USAGE', `--model ${text}: ${(error as Error).message}`);
+    throw usageError(`--model ${text}: ${(error as Error).message}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_S } from '../../base/units.js';
-import { createJournaledPolicy } from '../../config/create-policy.js';
+import { journaledPolicy } from '../../config/create-policy.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ABORT, type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
@@ -230,13 +230,11 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
     return id ?? -1;
   };
   await replayJournal(path, {
-    createPolicy: (header, context) => {
-      if (header.spareGpus === 0) sameGpus(path, header.gpus, experiment);
-      return createJournaledPolicy(header.policy, path)(context);
-    },
+    createPolicy: journaledPolicy(path),
     watchers: [
       {
-        started: (_, controller) => {
+        started: (header, controller) => {
+          if (header.spareGpus === 0) sameGpus(path, header.gpus, experiment);
           core = controller;
         },
       },

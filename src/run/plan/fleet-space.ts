@@ -1,4 +1,4 @@
-import { atItsPlace } from '../../base/errors.js';
+import { atItsPlace, usageError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
@@ -10,7 +10,7 @@ import { unsureNote } from './key-space.js';
 import { latticeOf, type Over, written } from './over.js';
 import { type Candidate, type Confidence, pricedName, type Tried } from './plan-result.js';
 import { type Asked, placeAmong } from './prober.js';
-import { type SearchSpace, usage, wantedText } from './space.js';
+import { type SearchSpace, wantedText } from './space.js';
 
 /** Limit on the number of fleets of a search. */
 const MOST_FLEETS = 10_000;
@@ -28,7 +28,7 @@ export function plannedKinds(overs: readonly Over[]): PlannedKind[] {
   const kinds = overs.map((over) => {
     const name = kindOfGpus(over.key);
     if (name === null)
-      throw usage(
+      throw usageError(
         `--over ${written(over)}: with --minimize cost, ranges are of kinds of GPUs, e.g. cluster.gpus.t4=0:16`,
       );
     // A range of one is of a kind that every fleet has.
@@ -37,10 +37,11 @@ export function plannedKinds(overs: readonly Over[]): PlannedKind[] {
     return { name, over, counts: Array.from({ length: lattice.size }, (_, i) => Number(lattice.text(i))) };
   });
   const twice = kinds.find(({ name }, i) => kinds.findIndex((other) => other.name === name) < i);
-  if (twice !== undefined) throw usage(`--over ${twice.over.key} is given twice: write one range for it`);
+  if (twice !== undefined)
+    throw usageError(`--over ${twice.over.key} is given twice: write one range for it`);
   const fleets = kinds.reduce((product, { counts }) => product * counts.length, 1);
   if (fleets > MOST_FLEETS)
-    throw usage(
+    throw usageError(
       `--over: ${fleets} fleets are more than can be searched (${MOST_FLEETS}): narrow the ranges or give them steps, e.g. cluster.gpus.t4=0:64:4`,
     );
   return kinds;
@@ -149,7 +150,7 @@ function bare({ value, name, settings, gpus, costPerHour }: Fleet): Candidate {
 function pricedKind({ file }: Experiment) {
   return ({ name, gpus, pricePerHour }: Experiment['cluster']['kinds'][number]): PricedKind => {
     if (pricePerHour !== null) return { name: name!, gpus, pricePerHour };
-    throw usage(
+    throw usageError(
       `--minimize cost: GPUs of kind ${name} have no price in ${file}: add one to cluster.gpus, e.g. price: 0.35/h`,
     );
   };

@@ -1,3 +1,4 @@
+import { usageError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { numberKind } from '../../config/keys.js';
@@ -9,7 +10,7 @@ import { type Lattice, latticeOf, type Over } from './over.js';
 import { type Candidate, closestOf, type Tried } from './plan-result.js';
 import type { Asked } from './prober.js';
 import { type Preference, type SearchResult, search } from './search.js';
-import { type SearchSpace, usage, wantedText } from './space.js';
+import { type SearchSpace, wantedText } from './space.js';
 
 /** Superlative of an answer: `fewest GPUs`, `highest workload.rate`. */
 interface Goal {
@@ -49,14 +50,14 @@ export async function keySpace(asked: Asked, prefer: Preference | null): Promise
   const [over, ...others] = asked.overs as [Over, ...Over[]];
   const { key } = over;
   if (others.length > 0)
-    throw usage(
+    throw usageError(
       '--over: plans of one key take one range; ranges of several kinds of GPUs go with --minimize cost',
     );
   const plugins = await loadPlugins(source, overrides, ON_DISK);
   const kind = numberKind(applyOverrides(source, overrides, [], plugins).tree, key, plugins);
   if (kind === 'none')
-    throw usage(`--over ${key}: holds no number; to compare names use escapement sweep --vary`);
-  if (kind === 'list') throw usage(`--over ${key}: a list: name an entry, as cluster.gpus.KIND does`);
+    throw usageError(`--over ${key}: holds no number; to compare names use escapement sweep --vary`);
+  if (kind === 'list') throw usageError(`--over ${key}: a list: name an entry, as cluster.gpus.KIND does`);
   const lattice = latticeOf(over, kind === 'integer');
   const { size, resolution } = lattice;
   const candidate = (index: number): Candidate => {
@@ -74,7 +75,7 @@ export async function keySpace(asked: Asked, prefer: Preference | null): Promise
         return one.meets === 'yes';
       });
       if (found.kind === 'undecided')
-        throw usage(
+        throw usageError(
           `--over ${key}: ${lattice.text(found.example)} meets the target, and others may: ` +
             'add --prefer low or --prefer high to say which is better',
         );

@@ -1,4 +1,4 @@
-import { EscapementError } from '../../base/errors.js';
+import { type EscapementError, usageError } from '../../base/errors.js';
 import { variedValues } from '../../config/sweep-section.js';
 import { validate } from '../../config/validate.js';
 import { significant } from '../../text/numbers.js';
@@ -103,5 +103,5 @@ export function written({ key, from, to, step }: Over): string {
 }
 
 function usage(text: string, problem: string): EscapementError {
-  return new EscapementError('E_USAGE', `--over ${text}: ${problem}`);
+  return usageError(`--over ${text}: ${problem}`);
 }

@@ -1,3 +1,4 @@
+import { usageError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { sharesLine } from '../../config/tenant-shares.js';
@@ -11,7 +12,6 @@ import { closestOf, type Plan, runCount, shownOf } from './plan-result.js';
 import { endsOf, Prober } from './prober.js';
 import { reachOf } from './reach.js';
 import type { Preference } from './search.js';
-import { usage } from './space.js';
 import { askedBy, inputsOf, openRuns, type RunsRequest, runWhatIfs } from './what-ifs.js';
 
 interface PlanRequest extends RunsRequest {
@@ -34,10 +34,11 @@ interface PlanRequest extends RunsRequest {
  */
 export async function makePlan(request: PlanRequest): Promise<Plan> {
   const { overrides, survives, asksWhatIf, minimize } = request;
-  if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'attainment>=0.999'");
+  if (request.targets.length === 0)
+    throw usageError("--target is missing, e.g. --target 'attainment>=0.999'");
   if (request.over === undefined) {
     const example = minimize === null ? 'cluster.gpus=1:64' : 'cluster.gpus.v100=0:8,cluster.gpus.t4=0:16';
-    throw usage(`--over is missing, e.g. --over ${example}`);
+    throw usageError(`--over is missing, e.g. --over ${example}`);
   }
   const overs = request.over.split(',').map(parseOver);
   const asked = { ...(await askedBy(request)), overs, survives };
@@ -74,7 +75,7 @@ function checkSurvival(ends: readonly Experiment[]): void {
     : ends.every(({ cluster }) => cluster.gpus === 1)
       ? 'nothing is left of one GPU without it: give the range more of them'
       : null;
-  if (problem !== null) throw usage(`--survive 1: ${problem}`);
+  if (problem !== null) throw usageError(`--survive 1: ${problem}`);
 }
 
 /** Causes of the misses of the closest. */

@@ -12,7 +12,7 @@ import { groupBy } from '../../report/lists.js';
 import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
-import { type CheckedCell, cellOverrides, checkCell } from '../sweep/plan-sweep.js';
+import { type CheckedCell, checkCell, kindsLast, seedOverrides } from '../sweep/plan-sweep.js';
 import type { CellJob, CellRunner, CellsRequest, Found } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { CellStore, runUnit } from '../sweep/units.js';
@@ -79,17 +79,8 @@ async function cellOf(
   seed: number,
   further: readonly string[] = [],
 ): Promise<CheckedCell> {
-  const values = Object.fromEntries(
-    settings.map((setting) => {
-      const split = setting.indexOf('=');
-      return [setting.slice(0, split), setting.slice(split + 1)];
-    }),
-  );
   // No timelines, since nothing draws them.
-  const own = [
-    ...cellOverrides({ id: '', values, seed, repeats: true }, { cases: [], overrides }),
-    ...further,
-  ];
+  const own = [...overrides, ...kindsLast(settings), ...seedOverrides(seed, true), ...further];
   const metrics = targets.map(({ metric }) => metric);
   return checkCell(source, own, { version, metrics }).catch((error: unknown) => {
     throw atItsPlace(error, (override, code) => placeAmong(overs, override, code));

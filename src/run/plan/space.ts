@@ -1,4 +1,3 @@
-import { EscapementError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
 import { listed } from '../../text/words.js';
 import type { Candidate, Plan, Tried } from './plan-result.js';
@@ -27,8 +26,4 @@ interface FoundBest extends Pick<Plan, 'outcome' | 'headline' | 'notes' | 'tried
 /** Targets in words. */
 export function wantedText({ targets, survives }: Pick<Asked, 'targets' | 'survives'>): string {
   return `${listed(targets.map(({ text }) => text))}${survives ? ' even if any one GPU is lost' : ''}`;
-}
-
-export function usage(problem: string): EscapementError {
-  return new EscapementError('E_USAGE', problem);
 }

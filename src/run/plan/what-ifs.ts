@@ -11,6 +11,7 @@ import { type Case, placeInCase } from '../../config/sweep-section.js';
 import { parseCount } from '../../config/units-text.js';
 import { refuseUnknownParts } from '../../record/threshold.js';
 import { significant } from '../../text/numbers.js';
+import { drain } from '../../workload/source.js';
 import { seedChanges } from '../random-streams.js';
 import { parseSeeds } from '../sweep/plan-sweep.js';
 import type { CellsRequest } from '../sweep/pool.js';
@@ -205,12 +206,9 @@ async function hotter(experiment: Experiment): Promise<WhatIf[]> {
   if (targets.length === 1 || workloads.some(({ kind }) => kind === 'closed-loop')) return [];
   const { source } = await openWorkloads(experiment);
   const counts = new Float64Array(targets.length);
-  for (;;) {
-    if (source.starved) await source.refill();
-    if (source.timeNs === Number.POSITIVE_INFINITY) break;
-    counts[source.model]!++;
-    source.advance();
-  }
+  await drain(source, ({ model }) => {
+    counts[model]!++;
+  });
   const hottest = counts.indexOf(Math.max(...counts));
   const name = targets[hottest]!;
   const written = experiment.writtenValue('traffic.models') as Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import { EscapementError } from '../../base/errors.js';
+import { EscapementError, usageError } from '../../base/errors.js';
 
 /** Options of a client; replies keep the form that they have in Redis. */
 type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -30,7 +30,7 @@ export function queueAddress(text: string, { ca, ...own }: Secrets = {}): QueueA
   if (host === '' || database === undefined || url.search !== '' || url.hash !== '') throw malformed();
   const isSecure = protocol === 'rediss:';
   if (ca !== undefined && !isSecure) {
-    throw new EscapementError('E_USAGE', '--queue-ca applies to rediss://, and --queue is redis://');
+    throw usageError('--queue-ca applies to rediss://, and --queue is redis://');
   }
   const password = own.password ?? decoded(url.password);
   const db = database === '' ? 0 : Number(database);
@@ -59,7 +59,7 @@ function parsed(text: string): URL {
 function malformed(): EscapementError {
   const what =
     'write redis://HOST:PORT, or rediss://HOST:PORT for TLS, with USER:PASSWORD@ before the host and /DATABASE after the port if need be';
-  return new EscapementError('E_USAGE', `--queue: ${what}`);
+  return usageError(`--queue: ${what}`);
 }
 
 function decoded(text: string): string {

@@ -1,4 +1,4 @@
-import { atItsPlace, type ErrorPlace, EscapementError } from '../../base/errors.js';
+import { atItsPlace, type ErrorPlace, EscapementError, usageError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
@@ -59,24 +59,28 @@ interface CellBase {
   readonly overrides: readonly string[];
 }
 
-/**
- * Overrides, in the form of `--set`, that turn the experiment file into this cell. Kinds of policies and workloads come
- * after the other keys, so that they drop keys that they do not have, varied ones too. One repetition is enough to draw
- * a timeline; those of all would be most of a sweep's results.
- */
+/** Overrides with kinds of policies and workloads after the other keys, so that they drop keys that they do not have. */
+export function kindsLast(overrides: readonly string[]): string[] {
+  const isKind = (override: string) => isKindKey(override.split('=')[0]!);
+  return [...overrides.filter((one) => !isKind(one)), ...overrides.filter(isKind)];
+}
+
+/** Overrides of one repetition, with a timeline if it is the first: those of all would be most of the results. */
+export function seedOverrides(seed: number, repeats: boolean): string[] {
+  return [`seed=${seed}`, ...(repeats ? ['output.timeline=false'] : [])];
+}
+
+/** Overrides, in the form of `--set`, that turn the experiment file into this cell. */
 export function cellOverrides(
   { values, seed, repeats }: GridCell,
   { cases, overrides }: CellBase = { cases: [], overrides: [] },
 ): string[] {
   const varied = Object.entries(values).filter(([key]) => !cases.some((axis) => axis.key === key));
-  const isKind = ([key]: readonly [string, string]) => isKindKey(key);
-  const ordered = [...varied.filter((entry) => !isKind(entry)), ...varied.filter(isKind)];
   return [
     ...chosenCases(cases, values).flatMap((one) => one.overrides),
     ...overrides,
-    ...ordered.map(([key, value]) => `${key}=${value}`),
-    `seed=${seed}`,
-    ...(repeats ? ['output.timeline=false'] : []),
+    ...kindsLast(varied.map(([key, value]) => `${key}=${value}`)),
+    ...seedOverrides(seed, repeats),
   ];
 }
 
@@ -89,11 +93,10 @@ function cellId(values: Readonly<Record<string, string>>, seed: number): string 
 export function parseVary(text: string): VariedKey {
   const split = text.indexOf('=');
   if (split <= 0 || split === text.length - 1) {
-    throw new EscapementError('E_USAGE', `--vary ${text}: write key=values, e.g. --vary slo=10ms,25ms,50ms`);
+    throw usageError(`--vary ${text}: write key=values, e.g. --vary slo=10ms,25ms,50ms`);
   }
   const key = text.slice(0, split).trim();
-  if (key === 'seed')
-    throw new EscapementError('E_USAGE', `--vary ${text}: seeds are varied with --seeds 1,2,3`);
+  if (key === 'seed') throw usageError(`--vary ${text}: seeds are varied with --seeds 1,2,3`);
   const place = { flag: `--vary ${key}` };
   return { key, values: validate(variedValues, text.slice(split + 1), { placeOf: () => place }, 'E_USAGE') };
 }
@@ -104,7 +107,7 @@ export function parseVaryFlags(texts: readonly string[]): VariedKey[] {
   const keys = vary.map(({ key }) => key);
   const twice = keys.find((key, i) => keys.indexOf(key) !== i);
   if (twice !== undefined) {
-    throw new EscapementError('E_USAGE', `--vary ${twice} is given twice: put all its values into one list`);
+    throw usageError(`--vary ${twice} is given twice: put all its values into one list`);
   }
   return vary;
 }
@@ -143,10 +146,7 @@ function pickCases(axis: CaseAxis, lists: readonly string[]): CaseAxis {
     const found = named(name);
     if (found !== undefined) return found;
     const known = axis.cases.map((one) => one.name).join('; ');
-    throw new EscapementError(
-      'E_USAGE',
-      `--vary ${axis.key}: there is no case "${name}"; there are: ${known}`,
-    );
+    throw usageError(`--vary ${axis.key}: there is no case "${name}"; there are: ${known}`);
   });
   return { ...axis, cases };
 }
@@ -306,7 +306,7 @@ async function describeSweep(source: SourceDocument, question: SweepQuestion): P
   const seeds = question.seeds !== undefined ? parseSeeds(question.seeds) : (sweep?.seeds ?? [seed]);
   const axes = [...caseKeys(cases), ...vary];
   if (axes.length === 0 && seeds.length === 1) {
-    throw new EscapementError('E_USAGE', 'nothing to sweep: add a sweep section, --vary or --seeds', {
+    throw usageError('nothing to sweep: add a sweep section, --vary or --seeds', {
       file,
     });
   }

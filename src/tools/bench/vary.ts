@@ -1,4 +1,4 @@
-import { EscapementError } from '../../base/errors.js';
+import { usageError } from '../../base/errors.js';
 import { suggestion } from '../../base/nearest.js';
 import { describeKeys } from '../../config/keys.js';
 
@@ -18,15 +18,16 @@ const PLAIN = ['slo', 'admission'];
 
 /** Parses `KEY=v1,v2,…`. Throws `E_USAGE` for anything else, and for keys that no stage depends on. */
 export function parseVary(text: string): Vary {
+  const problem = (what: string) => usageError(`--vary ${text}: ${what}`);
   const [, key = '', list = ''] = /^\s*([^=\s]+)\s*=(.*)$/s.exec(text) ?? [];
-  if (key === '') throw problem(text, 'write KEY=v1,v2, e.g. --vary runtime.intraOpThreads=1,2');
+  if (key === '') throw problem('write KEY=v1,v2, e.g. --vary runtime.intraOpThreads=1,2');
   const known = variableKeys();
-  if (!known.includes(key)) throw problem(text, `no stage depends on ${key}: ${suggestion(key, known)}`);
+  if (!known.includes(key)) throw problem(`no stage depends on ${key}: ${suggestion(key, known)}`);
   const values = list.split(',').map((value) => value.trim());
-  if (values.includes('')) throw problem(text, 'a value is empty');
-  if (new Set(values).size < values.length) throw problem(text, 'duplicate value');
+  if (values.includes('')) throw problem('a value is empty');
+  if (new Set(values).size < values.length) throw problem('duplicate value');
   if (key === GPUS && values.some((value) => !/^[1-9]\d*$/.test(value) || Number(value) > MOST_GPUS))
-    throw problem(text, `${GPUS} is a whole number from 1 to ${MOST_GPUS}`);
+    throw problem(`${GPUS} is a whole number from 1 to ${MOST_GPUS}`);
   return { key, values };
 }
 
@@ -37,8 +38,4 @@ export function variableKeys(): string[] {
     (key) => PLAIN.includes(key) || SECTIONS.some((section) => key.startsWith(section)),
   );
   return [GPUS, 'policy.kind', ...new Set(used)];
-}
-
-function problem(text: string, what: string): EscapementError {
-  return new EscapementError('E_USAGE', `--vary ${text}: ${what}`);
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, dirname, isAbsolute, relative } from 'pathe';
 import { compiledNextTo } from '../../base/compiled.js';
-import { EscapementError } from '../../base/errors.js';
+import { EscapementError, usageError } from '../../base/errors.js';
 import { inputPath } from '../../base/files/input-path.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { ReadFile } from '../../config/files-on-disk.js';
@@ -43,7 +43,7 @@ export function setupWithFiles(
   const bytes = files.reduce((sum, [, content]) => sum + content.length, text.length);
   if (bytes > MOST_SETUP_BYTES) {
     const what = `it reads ${(bytes / 1e6).toFixed(1)} MB, and a page holds ${MOST_SETUP_BYTES / 1e6} MB: use a shorter trace`;
-    throw new EscapementError('E_USAGE', what, { file });
+    throw usageError(what, { file });
   }
   return { file: basename(file), text, overrides, lanes: [[]], files: Object.fromEntries(files) };
 }

@@ -1,4 +1,4 @@
-import { EscapementError } from '../../base/errors.js';
+import { EscapementError, usageError } from '../../base/errors.js';
 import { DATATYPES } from '../../live/model.js';
 import { isTensorList, type LengthDescription, type ModelDescription } from '../../load/description.js';
 import { payloadTensors } from '../../load/payload-tensors.js';
@@ -38,7 +38,7 @@ export function measurableModel(
     if (inputs === null) throw undescribedInputs(server, name);
     return { ...description, inputs };
   }
-  const wrong = (what: string) => new EscapementError('E_USAGE', `--payload ${file.path}: ${what}`);
+  const wrong = (what: string) => usageError(`--payload ${file.path}: ${what}`);
   if (another !== undefined) throw wrong(`a model is measured with one file, and ${name} has several`);
   const tensors = payloadTensors(file, name, inputs);
   const { lengths: _, ...rest } = description;
