@@ -3,18 +3,16 @@ import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
 import type { ModelSpec } from '../core/model.js';
 import type { PolicyEntry } from '../policies/entry.js';
-import { selectModels } from '../workload/select-models.js';
-import type { LengthSpec } from '../workload/spec.js';
 import { paddingOf } from './create-policy.js';
 import { isSection, readDocument, type SourceDocument } from './document.js';
 import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { refuse } from './fields.js';
-import { checkLengths, finishWorkloads } from './finish-workloads.js';
+import { finishWorkloads } from './finish-workloads.js';
 import { keyExists, keyValue } from './keys.js';
 import { buildModels } from './models.js';
 import { applyOverrides, type OverriddenTree } from './overrides.js';
-import { buildPipelines, type PipelineConfig, targetNames, toPipelines } from './pipelines.js';
+import { buildPipelines } from './pipelines.js';
 import { libraryPlugin, loadPlugins, type Plugin } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
@@ -68,8 +66,6 @@ export async function buildExperiment(
   const specs = models.map(({ spec }) => spec);
   const { classes = [], tenants = NO_TENANTS } = config;
   const pipelines = buildPipelines(config.pipelines ?? [], specs, placeOf);
-  checkSections(config.workload, specs, pipelines, { class: classes, tenant: tenants.list }, placeOf);
-  const workload = toPipelines(config.workload, specs, pipelines, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   checkNoise(config.cluster.noise, specs, spreads.flat(), placeOf);
   return {
@@ -93,7 +89,7 @@ export async function buildExperiment(
     classes,
     tenants,
     workloads: await finishWorkloads({
-      config: { ...config, cluster, workload },
+      config: { ...config, cluster },
       models: specs,
       ...{ pipelines, file, host, overridden },
     }),
@@ -149,38 +145,4 @@ function checkNoise(
   if (unknown === undefined) return;
   const what = `there is no such model: ${suggestion(unknown, names)}`;
   throw new EscapementError('E_UNKNOWN_MODEL', what, placeOf(['cluster', 'noise', 'scale', unknown]));
-}
-
-/** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` if a section names unknown models, or an unknown class or tenant. */
-function checkSections(
-  sections: readonly {
-    readonly models?: readonly string[];
-    readonly length?: LengthSpec;
-    readonly class?: string;
-    readonly tenant?: string;
-  }[],
-  models: readonly ModelSpec[],
-  pipelines: readonly PipelineConfig[],
-  declared: Readonly<Record<'class' | 'tenant', readonly { readonly name: string }[]>>,
-  placeOf: (path: (string | number)[]) => ErrorPlace,
-): void {
-  const names = targetNames(models, pipelines);
-  sections.forEach((section, i) => {
-    try {
-      selectModels(names, section.models);
-    } catch (error) {
-      if (!(error instanceof EscapementError)) throw error;
-      throw new EscapementError(error.code, error.what, placeOf(['workload', i, 'models']));
-    }
-    checkLengths(section, names, models, pipelines, placeOf(['workload', i, 'length']));
-    for (const sender of ['class', 'tenant'] as const) {
-      const known = declared[sender].map(({ name }) => name);
-      const name = section[sender];
-      if (name === undefined || known.includes(name)) continue;
-      const among = sender === 'class' ? 'classes' : 'tenants';
-      const hint = known.length === 0 ? `declare it in ${among}` : suggestion(name, known);
-      const what = `unknown ${sender} "${name}": ${hint}`;
-      refuse(what, placeOf(['workload', i, sender]));
-    }
-  });
 }

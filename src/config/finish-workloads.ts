@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { suggestion } from '../base/nearest.js';
 import { cheapestNs } from '../bounds/costs.js';
 import { kindPrices, rateAt } from '../bounds/kind-prices.js';
 import type { GpuKind } from '../core/cluster-spec.js';
@@ -31,15 +32,16 @@ interface WorkloadsContext {
 }
 
 /**
- * Completes each section: with the location of its file, whether its SLO is given, the rate or scale for its load,
- * and the factors of `traffic` applied. Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load of which GPUs can serve
- * nothing, and errors of traces.
+ * Completes each section: with its pipelines, the location of its file, whether its SLO is given, the rate or scale for
+ * its load, and the factors of `traffic` applied. Throws `E_UNKNOWN_MODEL`, `E_FILE_MISSING`, `E_CONFIG_VALUE` for a
+ * section that contradicts the rest of the experiment, or a load of which GPUs can serve nothing, and errors of traces.
  */
-export function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec[]> {
+export async function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec[]> {
   const { traffic, workload } = context.config;
+  const sections = workload.map((section, index) => withTargets(section, index, context));
   const boost = boostOf(context);
   return Promise.all(
-    workload.map(async (section, index) => {
+    sections.map(async (section, index) => {
       const placed = await withPath(section, index, context);
       const spec = await withVolume(placed, (unit) => capacityIn(unit, index, context));
       return { ...multiplied(spec, traffic.factor), ...boost };
@@ -55,16 +57,46 @@ function boostOf({ config, models, pipelines, overridden }: WorkloadsContext): P
   const place = overridden.placeOf(['traffic', 'models']);
   if (config.workload.some(({ kind }) => kind === 'closed-loop'))
     refuse('closed-loop clients send a request after each answer: give more clients instead', place);
-  try {
-    selectModels(targetNames(models, pipelines), patterns);
-  } catch (error) {
-    if (!(error instanceof EscapementError)) throw error;
-    throw new EscapementError(error.code, error.what, place);
-  }
+  selectModels(targetNames(models, pipelines), patterns, place);
   return { boost };
 }
 
 type Section = Config['workload'][number];
+
+/**
+ * A section that by default goes to the pipelines, if there are any, with their SLO. Throws `E_UNKNOWN_MODEL`, and
+ * `E_CONFIG_VALUE` for an unknown class or tenant, lengths that do not fit, and SLOs that differ.
+ */
+function withTargets(
+  section: Section,
+  index: number,
+  { config, models, pipelines, overridden }: WorkloadsContext,
+): Section {
+  const placeOf = (...path: string[]) => overridden.placeOf(['workload', index, ...path]);
+  const names = targetNames(models, pipelines);
+  const declared = { class: config.classes ?? [], tenant: config.tenants?.list ?? [] };
+  const written = selectModels(names, section.models, placeOf('models'));
+  checkLengths(section.length, written, models, pipelines, placeOf('length'));
+  for (const sender of ['class', 'tenant'] as const) {
+    const known = declared[sender].map(({ name }) => name);
+    const name = section[sender];
+    if (name === undefined || known.includes(name)) continue;
+    const among = sender === 'class' ? 'classes' : 'tenants';
+    const hint = known.length === 0 ? `declare it in ${among}` : suggestion(name, known);
+    refuse(`unknown ${sender} "${name}": ${hint}`, placeOf(sender));
+  }
+  if (pipelines.length === 0) return section;
+  const to = { ...section, models: section.models ?? pipelines.map(({ name }) => name) };
+  const slosNs = Array.from(
+    selectModels(names, to.models),
+    (target) => pipelines[target - models.length]?.sloNs,
+  );
+  const [sloNs = null, ...others] = new Set(slosNs.map((ns) => ns ?? null));
+  if (section.sloNs !== undefined) return to;
+  if (others.length > 0)
+    refuse('its models and pipelines have different SLOs: give it one, or a section each', placeOf());
+  return sloNs === null ? to : { ...to, sloNs };
+}
 
 /** A section whose path, if any, is relative to the working directory. */
 type Placed = Exclude<Section, { kind: 'arrivals' }> | Extract<WorkloadSpec, { kind: 'arrivals' }>;
@@ -189,23 +221,18 @@ export function fluidCapacityRps({ models, kinds, sloNs, maxBatch, mix }: Capaci
   return rateRps === Number.POSITIVE_INFINITY ? 0 : rateRps;
 }
 
-interface LengthSection {
-  readonly models?: readonly string[];
-  readonly length?: LengthSpec;
-}
-
 /**
  * Throws `E_CONFIG_VALUE` if a section of the workload sets input lengths, and none of its models takes several
  * lengths, or one ends before the longest; and if it sets none where a pipeline has as many requests.
  */
-export function checkLengths(
-  { models: patterns, length }: LengthSection,
-  names: readonly string[],
+function checkLengths(
+  length: LengthSpec | undefined,
+  written: Int32Array,
   models: readonly ModelSpec[],
   pipelines: readonly PipelineConfig[],
   place: ErrorPlace,
 ): void {
-  const targets = [...selectModels(names, patterns)];
+  const targets = [...written];
   const drawn = targets
     .map((index) => pipelines[index - models.length])
     .find((pipeline) => pipeline?.steps.some(({ fanOut }) => fanOut.kind === 'length'));

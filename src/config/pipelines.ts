@@ -6,7 +6,6 @@ import type { PipelineDefinition, StepDefinition, TensorReference } from '../cor
 import { MOST_FAN_OUT, MOST_STEPS, SPLITS } from '../core/pipelines.js';
 import { stepOrder } from '../core/step-order.js';
 import type { DrawnPipeline, FanOut } from '../sim/fan-out.js';
-import { selectModels } from '../workload/select-models.js';
 import {
   choice,
   count,
@@ -258,32 +257,6 @@ export function targetNames(
   pipelines: readonly { readonly name: string }[],
 ): string[] {
   return [...models, ...pipelines].map(({ name }) => name);
-}
-
-/**
- * Completes workload sections: by default they go to the pipelines, if there are any, with their SLO. Throws
- * `E_CONFIG_VALUE` if these differ within one.
- */
-export function toPipelines<S extends { readonly models?: readonly string[]; readonly sloNs?: number }>(
-  sections: readonly S[],
-  models: readonly ModelSpec[],
-  pipelines: readonly PipelineConfig[],
-  placeOf: (path: (string | number)[]) => ErrorPlace,
-): S[] {
-  if (pipelines.length === 0) return [...sections];
-  const slosNs = [...models.map(() => null), ...pipelines.map(({ sloNs }) => sloNs)];
-  return sections.map((written, i) => {
-    const section = { ...written, models: written.models ?? pipelines.map(({ name }) => name) };
-    const targets = selectModels(targetNames(models, pipelines), section.models);
-    const [sloNs = null, ...others] = new Set(Array.from(targets, (target) => slosNs[target]!));
-    if (section.sloNs !== undefined) return section;
-    if (others.length > 0)
-      refuse(
-        'its models and pipelines have different SLOs: give it one, or a section each',
-        placeOf(['workload', i]),
-      );
-    return sloNs === null ? section : { ...section, sloNs };
-  });
 }
 
 function finished(

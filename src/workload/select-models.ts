@@ -1,16 +1,21 @@
-import { EscapementError } from '../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
 
 /**
  * Indices of the models whose names match at least one pattern, ascending; all models without patterns. `*` in a
- * pattern matches any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing, most often a typo.
+ * pattern matches any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing, most often a typo; `place`:
+ * where the patterns are written.
  */
-export function selectModels(names: readonly string[], patterns?: readonly string[]): Int32Array {
+export function selectModels(
+  names: readonly string[],
+  patterns?: readonly string[],
+  place: ErrorPlace = { key: 'workload.models' },
+): Int32Array {
   if (patterns === undefined) return Int32Array.from(names.keys());
   const selected = new Set<number>();
   for (const pattern of patterns) {
     const matches = matcher(pattern);
     const matching = names.flatMap((name, index) => (matches(name) ? [index] : []));
-    if (matching.length === 0) throw noMatch(pattern, names);
+    if (matching.length === 0) throw noMatch(pattern, names, place);
     for (const index of matching) selected.add(index);
   }
   return Int32Array.from(selected).sort();
@@ -33,14 +38,9 @@ function matcher(pattern: string): (name: string) => boolean {
   };
 }
 
-function noMatch(pattern: string, names: readonly string[]): EscapementError {
+function noMatch(pattern: string, names: readonly string[], place: ErrorPlace): EscapementError {
   const known =
     names.length > 5 ? `${names.slice(0, 5).join(', ')}, … (${names.length} models)` : names.join(', ');
-  return new EscapementError(
-    'E_UNKNOWN_MODEL',
-    `"${pattern}" matches no model of this run; there are ${known}`,
-    {
-      key: 'workload.models',
-    },
-  );
+  const what = `"${pattern}" matches no model of this run; there are ${known}`;
+  return new EscapementError('E_UNKNOWN_MODEL', what, place);
 }
