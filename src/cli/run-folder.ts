@@ -28,27 +28,6 @@ const RUN_FILES = [
 ];
 
 /**
- * Runs `work` with a folder for its logs, adds the results and moves everything to `out`, replacing an earlier run.
- * Without `out` nothing is written.
- */
-async function inRunFolder(
-  out: string | undefined,
-  work: (outDir: string | undefined) => Promise<Performed>,
-): Promise<Performed> {
-  if (out === undefined) return work(undefined);
-  const finished = await withStagedFolder(out, RUN_FILES, async (stage) => {
-    const performed = await work(stage);
-    const { result } = performed;
-    writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
-    writeWhole(join(stage, 'windows.csv'), windowsCsv(result));
-    writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
-    return performed;
-  });
-  dropReport(out);
-  return finished;
-}
-
-/**
  * Runs `fill` on a hidden folder inside `dir` and moves its files up only on success, so a failed or killed run leaves
  * nothing that looks finished, and the files of an earlier run stay. Success replaces all `names` that a run may write,
  * so the files of two runs never mix. Throws `E_FILE_WRITE` if `dir` is not writable, before `fill` does any work.
@@ -127,8 +106,8 @@ interface Performed {
 }
 
 /**
- * Runs an experiment into the folder of `--out`, prints its figures, and writes the files for CI. Throws
- * `E_ANSWERS_LOST` and `E_THRESHOLD` last, after everything is written.
+ * Runs an experiment into the folder of `--out`, in place of an earlier run, prints its figures, and writes the files for
+ * CI. Throws `E_ANSWERS_LOST` and `E_THRESHOLD` last, after everything is written.
  */
 export async function performRun(
   command: string,
@@ -137,13 +116,17 @@ export async function performRun(
   perform: (options: { readonly percentiles: readonly number[]; outDir?: string }) => Promise<Performed>,
 ): Promise<void> {
   const { percentiles } = checks;
-  const {
-    result,
-    lines,
-    lost = '',
-  } = await inRunFolder(out, (outDir) =>
-    perform({ percentiles, ...(outDir === undefined ? {} : { outDir }) }),
-  );
+  const inFolder = async (outDir: string) => {
+    const performed = await perform({ percentiles, outDir });
+    const { result } = performed;
+    writeWhole(join(outDir, 'run.json'), `${JSON.stringify(result)}\n`);
+    writeWhole(join(outDir, 'windows.csv'), windowsCsv(result));
+    writeWhole(join(outDir, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
+    return performed;
+  };
+  const performed = out === undefined ? perform({ percentiles }) : withStagedFolder(out, RUN_FILES, inFolder);
+  const { result, lines, lost = '' } = await performed;
+  if (out !== undefined) dropReport(out);
   warnIfEmpty(result);
   const cases = checks.thresholds.map((each) => ({ run: '', ...checkThreshold(each, result.summary) }));
   print({ json }, { ...result.summary, ...casesJson(cases) }, () => runText(result) + casesText(cases));

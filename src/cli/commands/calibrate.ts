@@ -1,6 +1,4 @@
-import { statSync } from 'node:fs';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
-import type { LiveSource } from '../../run/calibrate/calibrate.js';
 import { warn, writeErr } from '../../text/terminal.js';
 import { json, print } from '../common-options.js';
 import { group, list, required, text, usageError, type ValuesOf } from '../options.js';
@@ -18,23 +16,17 @@ export const notes =
   'Compares durations of INFERs, delays of messages and gaps between INFERs in the logs of both runs, changes each key by ' +
   'the difference, and simulates the experiment again. Run it in the folder in which the simulation ran.';
 
-type Args = ValuesOf<typeof flags>;
-
 /** `escapement calibrate LIVE SIMULATED`: overrides that bring the simulation closer to the live run. */
-export async function handler(args: Args): Promise<void> {
+export async function handler(args: ValuesOf<typeof flags>): Promise<void> {
   const { calibrate, calibrationText } = await import('../../run/calibrate/calibrate.js');
   const { runs, json, out } = args;
   const [live, simulated, ...more] = runs;
   if (live === undefined || simulated === undefined || more.length > 0)
     throw usageError(`calibrate needs two, a live run and its simulation, found ${runs.length}`);
   if (out !== undefined) checkWritable(out);
-  const found = await calibrate(sourceOf(live), simulated);
+  const found = await calibrate(live, simulated);
   warn(found.warnings);
   if (out !== undefined) writeWhole(out, found.overrides.map((line) => `${line}\n`).join(''));
   print({ json }, found, () => calibrationText(found));
   if (out !== undefined) writeErr(`overrides: ${out}\n`);
-}
-
-function sourceOf(live: string): LiveSource {
-  return statSync(live, { throwIfNoEntry: false })?.isFile() ? { journal: live } : { dir: live };
 }

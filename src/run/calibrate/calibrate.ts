@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_S } from '../../base/units.js';
 import type { Experiment, NoiseConfig } from '../../config/experiment.js';
@@ -53,14 +54,12 @@ export interface Calibration {
 const ROUGH = 200;
 const LEAST_OF_MODEL = 20;
 
-/** The folder of a run, or a journal. */
-export type LiveSource = { readonly dir: string } | { readonly journal: string };
-
 /**
  * Finds what makes a simulation differ from a live run of the same experiment: measures both in the same way, moves
- * each key by the difference, and simulates again. So whatever a measurement gets wrong, it gets wrong in both.
+ * each key by the difference, and simulates again. So whatever a measurement gets wrong, it gets wrong in both. `source`:
+ * the folder of the live run, or a journal.
  */
-export async function calibrate(source: LiveSource, simulatedDir: string): Promise<Calibration> {
+export async function calibrate(source: string, simulatedDir: string): Promise<Calibration> {
   const before = loadRun(simulatedDir);
   if (before.summary.kind !== 'simulated') {
     const what = `is ${before.summary.kind === 'live' ? 'a live run' : 'a load'}: give the live run first, then a simulation`;
@@ -73,16 +72,13 @@ export async function calibrate(source: LiveSource, simulatedDir: string): Promi
   const fromNs = before.windows[0].beginSeconds * NS_PER_S;
   const compared = { run: before, dir: simulatedDir, experiment, fromNs };
   const simulated = measureRun(runLogs(simulatedDir, before).actions, experiment, fromNs);
-  const live =
-    'dir' in source ? recordOfRun(source.dir, compared) : await recordOfJournal(source.journal, compared);
-  for (const [{ infers }, file] of [
-    [live.measured, fileOf(source)],
-    [simulated, simulatedDir],
-  ] as const)
-    if (infers === 0)
-      throw new EscapementError('E_RESULTS', 'has no INFER that ended well, and so nothing to measure', {
-        file,
-      });
+  const isJournal = statSync(source, { throwIfNoEntry: false })?.isFile() === true;
+  const live = isJournal ? await recordOfJournal(source, compared) : recordOfRun(source, compared);
+  const idle = live.measured.infers === 0 ? source : simulated.infers === 0 ? simulatedDir : null;
+  if (idle !== null) {
+    const what = 'has no INFER that ended well, and so nothing to measure';
+    throw new EscapementError('E_RESULTS', what, { file: idle });
+  }
   const keys = calibratedKeys(experiment, live.measured, simulated);
   const found = overridesOf(keys, experiment.cluster.noise);
   const after = found.length === 0 ? before : await simulate(await experimentWith(found));
@@ -92,10 +88,6 @@ export async function calibrate(source: LiveSource, simulatedDir: string): Promi
     overrides: found,
     warnings: [...live.warnings, ...roughness(experiment, live.measured, simulated)],
   };
-}
-
-function fileOf(source: LiveSource): string {
-  return 'dir' in source ? source.dir : source.journal;
 }
 
 /** Keys to change, with their new values. */

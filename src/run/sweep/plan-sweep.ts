@@ -266,69 +266,49 @@ export interface SweepQuestion
 /** Description of a sweep, for the record in `results.json`. */
 export type SweepHeader = Omit<SweepResults, 'version' | 'cells'>;
 
-interface PlannedSweep {
-  readonly header: SweepHeader;
-  readonly planned: readonly PlannedCell[];
-}
-
 /** Reads a sweep and checks every cell. Throws errors of the experiment and the flags. */
-export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> {
-  const { file, overrides, version } = question;
-  const thresholds = question.required.map((text) => parseThreshold(text));
+export async function planSweep({
+  file,
+  overrides,
+  version,
+  required,
+  ...asked
+}: SweepQuestion): Promise<{ readonly header: SweepHeader; readonly planned: readonly PlannedCell[] }> {
+  const thresholds = required.map((text) => parseThreshold(text));
   const source = await readExperimentSource(file);
-  const { header, cases, bound, placeOf } = await describeSweep(source, question);
-  const grid = buildGrid(header.vary, header.seeds);
-  const planned = await planCells(grid, {
-    ...{ source, cases, overrides, bound, version, thresholds, placeOf },
+  const { name, seed, sweep, writtenValue } = await buildExperiment(source, { overrides, host: ON_DISK });
+  const { cases, vary } = chooseAxes(asked.vary, sweep ?? undefined);
+  const seeds = asked.seeds !== undefined ? parseSeeds(asked.seeds) : (sweep?.seeds ?? [seed]);
+  const axes = [...caseKeys(cases), ...vary];
+  if (axes.length === 0 && seeds.length === 1)
+    throw usageError('nothing to sweep: add a sweep section, --vary or --seeds', { file });
+  const placeOf = (key: string, value: string) =>
+    vary === sweep?.vary
+      ? { ...source.placeOf(['sweep', 'vary', key]), key: `sweep.vary.${key}` }
+      : { flag: `--vary ${key}=${value}` };
+  const cells = await planCells(buildGrid(axes, seeds), {
+    ...{ source, cases, overrides, version, thresholds, placeOf, bound: sweep?.bound ?? false },
     metrics: thresholds.map(({ metric }) => metric),
   });
-  const merged = mergeCells(planned, header.vary);
-  const idle = header.vary.find(
-    ({ key, values }) => values.length > 1 && merged.every(({ cell }) => !Object.hasOwn(cell.values, key)),
+  const planned = mergeCells(cells, axes);
+  const idle = axes.find(
+    ({ key, values }) => values.length > 1 && planned.every(({ cell }) => !Object.hasOwn(cell.values, key)),
   );
-  if (idle === undefined) return { header, planned: merged };
-  const what = `no cell depends on ${idle.key}: leave it out, or vary the kind of its section too`;
-  throw new EscapementError('E_CONFIG_KEY', what, placeOf(idle.key, idle.values.join()));
-}
-
-interface DescribedSweep {
-  readonly header: SweepHeader;
-  readonly cases: readonly CaseAxis[];
-  readonly bound: boolean;
-  /** Where a value of a varied key is written. */
-  placeOf(key: string, value: string): ErrorPlace;
-}
-
-async function describeSweep(source: SourceDocument, question: SweepQuestion): Promise<DescribedSweep> {
-  const { file, overrides, required, version } = question;
-  const { name, seed, sweep, writtenValue } = await buildExperiment(source, { overrides, host: ON_DISK });
-  const { cases, vary } = chooseAxes(question.vary, sweep ?? undefined);
-  const seeds = question.seeds !== undefined ? parseSeeds(question.seeds) : (sweep?.seeds ?? [seed]);
-  const axes = [...caseKeys(cases), ...vary];
-  if (axes.length === 0 && seeds.length === 1) {
-    throw usageError('nothing to sweep: add a sweep section, --vary or --seeds', {
-      file,
-    });
+  if (idle !== undefined) {
+    const what = `no cell depends on ${idle.key}: leave it out, or vary the kind of its section too`;
+    throw new EscapementError('E_CONFIG_KEY', what, placeOf(idle.key, idle.values.join()));
   }
   const defaults = axes.flatMap(({ key }) => {
     const text = textOf(writtenValue(key));
     return text === undefined ? [] : [[key, text] as const];
   });
   const header = {
-    escapement: version,
-    name,
-    experiment: source.text,
+    ...{ escapement: version, name, experiment: source.text },
     ...(overrides.length === 0 ? {} : { overrides }),
     ...(required.length === 0 ? {} : { required }),
-    defaults: Object.fromEntries(defaults),
-    vary: axes,
-    seeds,
+    ...{ defaults: Object.fromEntries(defaults), vary: axes, seeds },
   };
-  const placeOf = (key: string, value: string) =>
-    vary === sweep?.vary
-      ? { ...source.placeOf(['sweep', 'vary', key]), key: `sweep.vary.${key}` }
-      : { flag: `--vary ${key}=${value}` };
-  return { header, cases, bound: sweep?.bound ?? false, placeOf };
+  return { header, planned };
 }
 
 /**
