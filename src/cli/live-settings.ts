@@ -51,10 +51,7 @@ export async function runtimeOf(
 
 /** Settings without effect on this machine, one per line. */
 export function warningsOf(loaded: OriginalSettings): string[] {
-  return settingWarnings(loaded, {
-    environment: process.env,
-    cores: usableCores(),
-  });
+  return settingWarnings(loaded, process.env, usableCores());
 }
 
 /** Warnings for an experiment that runs live. Only `runtime` overrides matter. */

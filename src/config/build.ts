@@ -49,7 +49,7 @@ export async function buildExperiment(
   const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
   const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
-  const config = validate(experimentSchemaWith(plugins), tree, overridden);
+  const config = validate(experimentSchemaWith(plugins), tree, placeOf);
   checkSlo(overridden);
   checkCases(config.sweep?.cases ?? [], overridden, plugins);
   const cluster = scaledCluster(config, (key) => placeOf(key));

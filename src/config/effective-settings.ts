@@ -46,17 +46,14 @@ export function sourceText(from: Source): string {
   return from.line === undefined ? from.file : `${from.file}:${from.line}`;
 }
 
-/** Machine for which settings are read. */
-interface SettingsPlace {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Number of threads that can run in parallel. */
-  readonly cores: number;
-}
-
-/** Settings without effect, or without the intended one: a line each; empty if all is well. */
+/**
+ * Settings without effect, or without the intended one, on a machine: a line each; empty if all is well. `cores`: number
+ * of threads that can run in parallel.
+ */
 export function settingWarnings(
   { settings, originOf }: OriginalSettings,
-  { environment, cores }: SettingsPlace,
+  environment: Readonly<Record<string, string | undefined>>,
+  cores: number,
 ): string[] {
   const { runtime, policy, classes, tenants } = settings;
   return [

@@ -105,7 +105,7 @@ function checkedEntries(entries: unknown, file: string): PolicyEntry[] {
     key: ['policies', index, ...path].filter((part) => part !== undefined).join('.'),
   });
   // The entries themselves, not copies: `create` may use `this`.
-  validate(entriesSchema, entries, { placeOf }, 'E_PLUGIN');
+  validate(entriesSchema, entries, placeOf, 'E_PLUGIN');
   return entries as PolicyEntry[];
 }
 

@@ -30,7 +30,7 @@ async function readProfileFile(files: InputFiles, file: string): Promise<Profile
 export function parseProfile(text: string, file: string): Profile {
   const { tree, placeOf: fileAt } = readDocument(text, file, 'E_PROFILE');
   const placeOf = (path: Path) => ({ ...fileAt(path), key: shortPath(tree, path).join('.') });
-  return validate(profileSchema, tree, { placeOf }, 'E_PROFILE');
+  return validate(profileSchema, tree, placeOf, 'E_PROFILE');
 }
 
 /** Spread of a profile's measured durations, for simulations that draw them; null if it has but one figure of each. */

@@ -106,7 +106,7 @@ async function read(
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
-  const given = validate(schema, own, { placeOf });
+  const given = validate(schema, own, placeOf);
   const { slo: sloNs, policy, admission, runtime, classes = [], tenants = NO_TENANTS } = given;
   return {
     settings: {

@@ -7,20 +7,15 @@ import { EMPTY, MISSING } from './fields.js';
 import { kindsAt, ownKeys } from './schema-fields.js';
 import { show } from './units-text.js';
 
-/** Places of the parts of a tree. */
-interface WrittenTree {
-  placeOf(path: Path): ErrorPlace;
-}
-
 /**
  * Checks `tree` against `schema` and returns the parsed result. Throws one EscapementError for the first mistake,
  * unknown keys first because they often explain the rest. `code` replaces the codes of configurations, for other kinds
- * of files.
+ * of files. `placeOf`: where a part of the tree is written.
  */
 export function validate<T extends z.ZodType>(
   schema: T,
   tree: unknown,
-  written: WrittenTree,
+  placeOf: (path: Path) => ErrorPlace,
   code?: ErrorCode,
 ): z.output<T> {
   const result = schema.safeParse(tree, { error: describeIssue });
@@ -31,11 +26,11 @@ export function validate<T extends z.ZodType>(
   if (issue.code === 'unrecognized_keys') {
     const [key] = issue.keys as [string];
     const what = unknownKey(schema, tree, path, key);
-    throw new EscapementError(code ?? 'E_CONFIG_KEY', what, written.placeOf([...path, key]));
+    throw new EscapementError(code ?? 'E_CONFIG_KEY', what, placeOf([...path, key]));
   }
   const own = issue.code === 'custom' ? (issue.params?.errorCode as ErrorCode | undefined) : undefined;
   const what = `${issue.message}${kindMeant(schema, tree, issue)}`;
-  throw new EscapementError(code ?? own ?? 'E_CONFIG_VALUE', what, written.placeOf(path));
+  throw new EscapementError(code ?? own ?? 'E_CONFIG_VALUE', what, placeOf(path));
 }
 
 /** Hint on a key that a section does not have: the kinds of section that do, or the key that was probably meant. */

@@ -2,7 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 import { fairBound } from '../bounds/fair.js';
 import type { OfferedRequests } from '../bounds/requests.js';
-import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
+import { upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
 import { bucketOf, mapExecNs } from '../core/lengths.js';
@@ -30,7 +30,7 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
   checkOpenLoop(experiment);
   const { cluster, models, pipelines, policy, seed, warmupNs, classes } = experiment;
   const workload = await openWorkloads(experiment);
-  const requests = await readCounted(workload, experiment);
+  const { requestClass, ...requests } = await readCounted(workload, experiment);
   const maxBatch = policy.options.maxBatch;
   const bounded = {
     models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
@@ -46,6 +46,7 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
   const perSecond = (requests: number) => ratioOf(requests, seconds);
   const { fluid, windowLimited, priced, timePriced } = bounds;
   const best = Math.min(windowLimited, timePriced ?? windowLimited);
+  const weight = Float64Array.from(requestClass, (index) => classes[index]?.weight ?? 1);
   return {
     offeredRps: perSecond(requests.count),
     fluidRps: perSecond(fluid),
@@ -53,22 +54,13 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
     pricedRps: priced === null ? null : perSecond(priced),
     timePricedRps: timePriced === null ? null : perSecond(timePriced),
     bestRps: perSecond(best),
-    ...(classes.length === 0 ? {} : { weightedRps: perSecond(weightedBound(requests, bounded, classes)) }),
+    ...(classes.length === 0
+      ? {}
+      : { weightedRps: perSecond(upperBounds({ ...requests, weight }, bounded).windowLimited) }),
     ...(fairness === undefined || pipelines.length > 0
       ? {}
       : { fairRps: perSecond(Math.min(best, fairBound(requests, bounded, fairness))) }),
   };
-}
-
-/** Largest weight that can be served. */
-function weightedBound(
-  requests: CountedRequests,
-  cluster: BoundedCluster,
-  classes: Experiment['classes'],
-): number {
-  const { requestClass, ...offered } = requests;
-  const weight = Float64Array.from(requestClass, (index) => classes[index].weight);
-  return upperBounds({ ...offered, weight }, cluster).windowLimited;
 }
 
 function checkOpenLoop({ workloads, file }: Experiment): void {

@@ -18,15 +18,13 @@ import { JournalObserver } from '../serve/journal-observer.js';
 import { drawCounts } from '../sim/fan-out.js';
 import type { Engine, EngineReport, EngineTask } from './run.js';
 
-interface LiveOptions {
-  /** Journal of all input to the core; if the file exists, a number is added to its name. */
-  readonly journal?: string;
-}
-
 const DRAIN_NS = 10 * NS_PER_S;
 
-/** Real time: a generator in this process plays the workload on real models, or on GPUs simulated in real time. */
-export function live({ journal }: LiveOptions = {}): Engine {
+/**
+ * Real time: a generator in this process plays the workload on real models, or on GPUs simulated in real time.
+ * `journal`: file for all input to the core; if it exists, a number is added to its name.
+ */
+export function live(journal?: string): Engine {
   return { kind: 'live', drive: (task) => drive(task, journal) };
 }
 

@@ -5,14 +5,10 @@ import type { LoadTarget } from '../load/target.js';
 import { fanOut } from '../record/fan-out.js';
 import type { RunResult } from '../record/results.js';
 import { Collector } from './collector.js';
-import { peakRssBytes } from './run.js';
+import { peakRssBytes, type RunOptions } from './run.js';
 import { RunLogs } from './run-logs.js';
 
-interface LoadOptions {
-  /** Existing folder for the request log, if the experiment requests one. */
-  readonly outDir?: string;
-  /** Further percentiles for the summary, ascending. */
-  readonly percentiles?: readonly number[];
+interface LoadOptions extends Pick<RunOptions, 'outDir' | 'percentiles'> {
   /** Called a few times a second with the elapsed share of the workload's nominal duration. */
   readonly onProgress?: (fraction: number, counts: PlayCounts, nowNs: number) => void;
 }

@@ -138,10 +138,7 @@ describe('warnings', () => {
   });
 
   const warnings = async (environment: Record<string, string>, overrides: string[] = [], cores = 4) =>
-    settingWarnings(await readServerSettings(sources({ environment, overrides })), {
-      environment,
-      cores,
-    });
+    settingWarnings(await readServerSettings(sources({ environment, overrides })), environment, cores);
 
   it.each([
     [{ ESCAPEMENT_ARENAS: 'false' }, [], /^ESCAPEMENT_ARENAS is not .* did you mean ESCAPEMENT_ARENA\?$/],

@@ -49,7 +49,7 @@ describe('classes of a run', () => {
     const dir = tempDir();
     const experiment = await parseExperiment(TEXT, 'classes.yaml', ['workload.0.duration=500ms']);
     const journal = join(dir, 'run.journal');
-    const { result } = await run(experiment, live({ journal }), { outDir: dir });
+    const { result } = await run(experiment, live(journal), { outDir: dir });
     const rows = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
     const [header, ...requests] = rows.map((row) => row.split('\t'));
     expect(header.at(-1)).toBe('class_id');

@@ -121,7 +121,7 @@ describe('a live run of inputs of several lengths', () => {
     mkdirSync(outDir);
     const journal = join(outDir, 'run.journal');
     const experiment = await loadExperiment(path, ['policy.kind=escapement']);
-    const { result } = await run(experiment, live({ journal }), { outDir });
+    const { result } = await run(experiment, live(journal), { outDir });
     writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
     const { violations, claims, rules } = checkRun(outDir, { slackNs: 50e6 });
     expect(violations).toEqual([]);

@@ -48,7 +48,7 @@ it.each(POLICIES)('runs an experiment under %s in real time', async (kind, polic
   mkdirSync(outDir);
   const journal = join(outDir, 'run.journal');
   const fractions: number[] = [];
-  const { result, live: report } = await run(experiment, live({ journal }), {
+  const { result, live: report } = await run(experiment, live(journal), {
     outDir,
     onProgress: (fraction) => {
       fractions.push(fraction);
@@ -86,7 +86,7 @@ it('plays closed-loop clients, who wait for their answers', async () => {
     'live.timeScale=0',
   ]);
   const journal = join(tempDir(), 'run.journal');
-  const { result, live: report } = await run(experiment, live({ journal }));
+  const { result, live: report } = await run(experiment, live(journal));
   const played = report?.played.requests ?? 0;
   const { requests } = result.summary;
   expect(requests.ok + requests.late + requests.timeout + requests.rejected).toBe(requests.offered);
@@ -98,11 +98,9 @@ it('plays closed-loop clients, who wait for their answers', async () => {
 it('leaves no logs of a run that failed', async () => {
   const experiment = await parseExperiment(EXPERIMENT, 'live.yaml');
   const outDir = tempDir();
-  await expect(run(experiment, live({ journal: '/dev/null/run.journal' }), { outDir })).rejects.toMatchObject(
-    {
-      code: 'E_FILE_WRITE',
-    },
-  );
+  await expect(run(experiment, live('/dev/null/run.journal'), { outDir })).rejects.toMatchObject({
+    code: 'E_FILE_WRITE',
+  });
   // Neither a log nor an unfinished one under another name.
   expect(readdirSync(outDir)).toEqual([]);
 });
@@ -147,7 +145,7 @@ it('runs GPUs of several kinds, each with times of its own', async () => {
   const outDir = join(tempDir(), 'out');
   mkdirSync(outDir);
   const journal = join(outDir, 'run.journal');
-  const { result } = await run(experiment, live({ journal }), { outDir });
+  const { result } = await run(experiment, live(journal), { outDir });
   const { summary: simulated } = await simulate(await parseExperiment(EXPERIMENT, 'live.yaml', MIXED));
   const { by, cost, requests } = result.summary;
   const { kind: kinds = [] } = by;

@@ -116,7 +116,7 @@ policy: { kind: clockwork }
       .replace('load: 400%, duration: 20s', 'rate: 200/s, duration: 500ms')
       .replace('warmup: 5s', 'warmup: 0s');
     const journal = join(dir, 'run.journal');
-    const { result } = await run(await parseExperiment(text, 'tenants.yaml'), live({ journal }), {
+    const { result } = await run(await parseExperiment(text, 'tenants.yaml'), live(journal), {
       outDir: dir,
     });
     const [, flood] = result.summary.by.tenant ?? [];

@@ -212,7 +212,7 @@ ${more}`;
       join(repository, 'texts.yaml'),
     );
     const journal = join(tempDir(), 'run.journal');
-    const { result, live: report } = await run(experiment, live({ journal }));
+    const { result, live: report } = await run(experiment, live(journal));
     expect(report?.deviceErrors).toEqual([]);
     const { offered, ok } = result.summary.requests;
     const lengths = name === 'padded' ? BUCKETS : [2, 4, ...BUCKETS];

@@ -1,6 +1,5 @@
 import type { Experiment } from '../../config/experiment.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
-import type { Engine } from '../../run/run.js';
 import { warn } from '../../text/terminal.js';
 import { experimentFile } from '../common-options.js';
 import { choice, group, usageError, type ValuesOf } from '../options.js';
@@ -39,13 +38,10 @@ export async function handler(args: Args): Promise<void> {
   const opened = await openChecked(args, isLive ? environmentOverrides(process.env) : []);
   const experiment = retrying(opened.experiment);
   if (isLive) await warnOfLive(args, experiment);
-  await oneRun('run', { ...opened, experiment }, await engineOf(args), args);
-}
-
-async function engineOf({ mode, journal }: Args): Promise<Engine> {
-  if (mode === 'simulate') return (await import('../../run/simulated.js')).SIMULATED;
-  const { live } = await import('../../run/live.js');
-  return live(journal === undefined ? {} : { journal });
+  const engine = isLive
+    ? (await import('../../run/live.js')).live(args.journal)
+    : (await import('../../run/simulated.js')).SIMULATED;
+  await oneRun('run', { ...opened, experiment }, engine, args);
 }
 
 async function warnOfLive({ file, set }: Args, experiment: Experiment): Promise<void> {

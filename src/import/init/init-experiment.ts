@@ -5,8 +5,9 @@ import { writeYaml } from '../../base/files/yaml-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import type { Profile } from '../../config/profile.js';
 import { parseProfile, profileSpread } from '../../config/read-profile.js';
-import { firstOf, gpuKind } from '../names.js';
-import { type TraceContents, traceContents } from './trace-contents.js';
+import { readArrivals } from '../../workload/files/arrival-rows.js';
+import { type Layout, type LayoutOf, openTable, type Table } from '../../workload/files/layout.js';
+import { firstOf, gpuKind, notesPath } from '../names.js';
 
 export interface InitOptions {
   /** Path of the experiment file, to whose folder paths are relative. */
@@ -36,6 +37,22 @@ interface InitModel {
   readonly byKind: ReadonlyMap<string, NamedProfile>;
 }
 
+/** Kind, models and SLOs of a trace, for an experiment that replays it. */
+interface TraceContents {
+  readonly path: string;
+  readonly kind: Layout['kind'];
+  /** Requests by model; empty for traces of functions, which have no names of models. */
+  readonly models: ReadonlyMap<string, number>;
+  /** Distinct SLOs, up to a few. */
+  readonly slosNs: ReadonlySet<number>;
+  /** True if requests have lengths. */
+  readonly hasLengths: boolean;
+  /** Guesses of its import. */
+  readonly assumed: readonly string[];
+}
+
+/** SLOs of a trace that are told apart. */
+const MOST_SLOS = 2;
 /** SLO over the latency of batch 1 of the slowest model. */
 const SLO_TIMES = 5;
 const NO_LENGTHS = 'the lengths of requests in the trace are ignored, as the profile has one table for all';
@@ -87,6 +104,30 @@ function filesIn(path: string): string[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
   const known = readdirSync(path).filter((name) => /\.(?:json|csv|csv\.gz)$/.test(name));
   return known.sort().map((name) => join(path, name));
+}
+
+/** Reads a trace of any known layout. Throws the coded errors of reading it. */
+async function traceContents(files: InputFiles, path: string): Promise<TraceContents> {
+  const table = await openTable(files, path);
+  const { kind } = table.layout;
+  const hasLengths = table.layout.kind === 'arrivals' && table.layout.lengths;
+  const notes = await files.text(notesPath(path)).catch(() => '');
+  const assumed = notes.split('\n').filter((line) => line !== '');
+  const counts: number[] = [];
+  const slosNs = new Set<number>();
+  if (kind !== 'arrivals') {
+    await table.rest.return();
+    return { path, kind, models: new Map(), slosNs, hasLengths, assumed };
+  }
+  const names = await readArrivals(table as Table<LayoutOf<'arrivals'>>, ({ length, model, sloNs }) => {
+    for (let row = 0; row < length; row++) {
+      const of = model[row]!;
+      counts[of] = (counts[of] ?? 0) + 1;
+      if (slosNs.size < MOST_SLOS) slosNs.add(sloNs[row]!);
+    }
+  });
+  const models = new Map(names.map((name, i) => [name, counts[i]!]));
+  return { path, kind, models, slosNs, hasLengths, assumed };
 }
 
 /** Models by the names in the traces; all profiles if those have none. */

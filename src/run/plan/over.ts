@@ -45,8 +45,8 @@ export function latticeOf(over: Over, integer: boolean): Lattice {
   const [low, high] = [numberOf(over, from), numberOf(over, to)];
   if (step !== null) {
     numberOf(over, step);
-    const place = { placeOf: () => ({ flag: `--over ${over.key}` }) };
-    const texts = validate(variedValues, `${from}:${to}:${step}`, place, 'E_USAGE');
+    const placeOf = () => ({ flag: `--over ${over.key}` });
+    const texts = validate(variedValues, `${from}:${to}:${step}`, placeOf, 'E_USAGE');
     if (texts.length < 2) throw usage(written(over), 'the step is longer than the range');
     return listed(texts, `steps of ${step}`);
   }

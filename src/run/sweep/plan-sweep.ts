@@ -97,8 +97,8 @@ export function parseVary(text: string): VariedKey {
   }
   const key = text.slice(0, split).trim();
   if (key === 'seed') throw usageError(`--vary ${text}: seeds are varied with --seeds 1,2,3`);
-  const place = { flag: `--vary ${key}` };
-  return { key, values: validate(variedValues, text.slice(split + 1), { placeOf: () => place }, 'E_USAGE') };
+  const placeOf = () => ({ flag: `--vary ${key}` });
+  return { key, values: validate(variedValues, text.slice(split + 1), placeOf, 'E_USAGE') };
 }
 
 /** Parses all `--vary` flags. Throws `E_USAGE` if a key is given twice. */
@@ -153,7 +153,7 @@ function pickCases(axis: CaseAxis, lists: readonly string[]): CaseAxis {
 
 /** Parses `--seeds`: a list or range of whole numbers. Throws `E_USAGE`. */
 export function parseSeeds(text: string): readonly number[] {
-  return validate(seedList, text, { placeOf: () => ({ flag: '--seeds' }) }, 'E_USAGE');
+  return validate(seedList, text, () => ({ flag: '--seeds' }), 'E_USAGE');
 }
 
 /** A cell of the grid, and either how to run it or why it cannot run. */
