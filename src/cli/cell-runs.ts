@@ -28,7 +28,7 @@ interface CellArgs<Seeds> extends QueueArgs {
 /** Largest number of workers named in a progress line; further ones are only counted. */
 const MOST_NAMED = 3;
 
-/** What a command calls its cells, and the folder that keeps them. */
+/** Names of a command's cells in messages, and the folder that keeps them. */
 interface Words {
   readonly label: string;
   readonly noun: 'cell' | 'run';
