@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
-import { experimentNotes } from '../config/policy-notes.js';
-import { sharesLine } from '../config/tenant-shares.js';
+import { experimentNotes, sharesLine } from '../config/policy-notes.js';
 import { noteLines } from '../record/policy-notes.js';
 import type { RunOrigin } from '../record/results.js';
 import { generatorLines } from '../report/generator.js';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
+import { sharesLine } from '../config/policy-notes.js';
 import { readServerSettings, type ServerSettings } from '../config/server-settings.js';
-import { sharesLine } from '../config/tenant-shares.js';
 import { formatBytes } from '../config/units-text.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { defaultInflightBytes } from '../live/frontend/limits.js';

@@ -12,12 +12,6 @@ export function entryOf({ kind, plugin }: PolicyChoice): PolicyEntry | undefined
   return (plugin?.policies ?? POLICIES).find((entry) => entry.kind === kind);
 }
 
-/** Note on a policy with GPUs of several kinds, for people; null if there is none, or only one kind. */
-export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null {
-  const { onKinds } = entryOf(choice) ?? {};
-  return kinds < 2 || onKinds === undefined ? null : `on several kinds of GPUs: ${onKinds}`;
-}
-
 /** Factory of an experiment's policy, for a controller. Throws `E_CONFIG_VALUE` if there is no such policy. */
 export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) => Policy {
   const { kind, options, plugin } = choice;

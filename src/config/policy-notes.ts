@@ -1,6 +1,8 @@
 import { shortestExecNs } from '../core/model.js';
+import { partsOf, type Tenant } from '../core/tenants.js';
 import type { PolicyNote } from '../record/results.js';
-import { entryOf, noteOnKinds } from './create-policy.js';
+import { shareText } from '../record/share-text.js';
+import { entryOf } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
 import { formatDuration } from './units-text.js';
@@ -14,6 +16,12 @@ interface Asked {
   readonly hasLengths: boolean;
   /** Number of tenants. */
   readonly tenants: number;
+}
+
+/** Note on a policy with GPUs of several kinds, for people; null if there is none, or only one kind. */
+export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null {
+  const { onKinds } = entryOf(choice) ?? {};
+  return kinds < 2 || onKinds === undefined ? null : `on several kinds of GPUs: ${onKinds}`;
 }
 
 /** Features of an experiment that its policy does not support, and what it does instead. */
@@ -65,4 +73,19 @@ export function sloNote({
   const which = models.length === 1 ? first.name : `${all} ${models.length} models`;
   const example = `${first.name} takes ${formatDuration(Number(shortestExecNs(first).toPrecision(3)))}`;
   return `slo: ${formatDuration(longestNs)} is shorter than an INFER of ${which}, so none of their requests can be in time; ${example}`;
+}
+
+/** More would fill the terminal. */
+const MOST_NAMED = 12;
+
+/**
+ * `tenants: others 50 %, big 25 %, small 25 % of what GPUs can do under overload`; null without at least two shares.
+ */
+export function sharesLine(tenants: readonly Pick<Tenant, 'name' | 'share'>[]): string | null {
+  if (tenants.length < 2) return null;
+  const parts = partsOf(tenants);
+  const named = tenants.slice(0, MOST_NAMED).map(({ name }, i) => `${name} ${shareText(parts[i]!)}`);
+  const rest = tenants.length - named.length;
+  const more = rest === 0 ? '' : `, and ${rest} more`;
+  return `tenants: ${named.join(', ')}${more} of what GPUs can do under overload`;
 }

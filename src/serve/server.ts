@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { Clock } from '../base/clock/clock.js';
 import { invariant } from '../base/invariant.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
-import { noteOnKinds } from '../config/create-policy.js';
+import { noteOnKinds } from '../config/policy-notes.js';
 import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';

@@ -1,7 +1,6 @@
 import { usageError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
-import { experimentNotes } from '../../config/policy-notes.js';
-import { sharesLine } from '../../config/tenant-shares.js';
+import { experimentNotes, sharesLine } from '../../config/policy-notes.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { causesText } from '../../report/generator.js';
 import { plural } from '../../text/words.js';
