@@ -104,7 +104,9 @@ test.each([
   ['{}', /run\.json: is not a results file; run the experiment again with --out/],
   [
     '{"version":1}',
-    /run\.json: version: is of version 1, but this program reads version 6; run the experiment again/,
+    new RegExp(
+      `run\\.json: version: is of version 1, but this program reads version ${RESULTS_VERSION}; run the experiment again`,
+    ),
   ],
 ])('check and report describe a damaged run.json alike: %s', (content, message) => {
   const damaged = mkdtempSync(join(dir, 'damaged-'));
