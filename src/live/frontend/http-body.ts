@@ -166,7 +166,6 @@ export class Codec {
       minThreads: 0,
       idleTimeout: CODEC_IDLE_MS,
       maxThreads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
-      maxQueue: MOST_CODEC_QUEUE,
       niceIncrement: 10,
       resourceLimits: {
         maxOldGenerationSizeMb: LEAST_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * this.maxJsonBytes) / MIB),
