@@ -1,3 +1,4 @@
+import { lowestBit } from '../../base/bits.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { RequestTable } from '../../core/request.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
@@ -123,26 +124,28 @@ export class Chooser {
     const { row, size } = this.durations;
     const clock = this.cluster.clock[gpu];
     let count = 0;
-    for (let model = waiting.next(gpu, 0); model >= 0; model = waiting.next(gpu, model + 1)) {
-      if (waiting.classes > 1 || waiting.lineCount[model] > 1) {
-        this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
-        continue;
+    for (let word = 0; word < waiting.words; word++)
+      for (let rest = waiting.word(gpu, word); rest !== 0; rest &= rest - 1) {
+        const model = (word << 5) + lowestBit(rest);
+        if (waiting.classes > 1 || waiting.lineCount[model] > 1) {
+          this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
+          continue;
+        }
+        // No batch can score higher than the densest, of which only the longest is not full, with the slack of the longest.
+        const longest = waiting.longestRow[model];
+        const waits = waiting.count[model];
+        const dense =
+          waits < size[longest] && longest > row[model]
+            ? Math.max(mostDense[longest - 1], logCount[waits] - logExec[longest])
+            : mostDense[longest];
+        const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
+        const bound = dense - Math.max(0, leastSlackNs) * perSlack + favor[model];
+        const at = bound > bounds[0] && count > 0 ? 0 : count;
+        compared[count] = compared[at];
+        bounds[count++] = bounds[at];
+        compared[at] = model;
+        bounds[at] = bound;
       }
-      // No batch can score higher than the densest, of which only the longest is not full, with the slack of the longest.
-      const longest = waiting.longestRow[model];
-      const waits = waiting.count[model];
-      const dense =
-        waits < size[longest] && longest > row[model]
-          ? Math.max(mostDense[longest - 1], logCount[waits] - logExec[longest])
-          : mostDense[longest];
-      const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
-      const bound = dense - Math.max(0, leastSlackNs) * perSlack + favor[model];
-      const at = bound > bounds[0] && count > 0 ? 0 : count;
-      compared[count] = compared[at];
-      bounds[count++] = bounds[at];
-      compared[at] = model;
-      bounds[at] = bound;
-    }
     return count;
   }
 

@@ -191,7 +191,7 @@ export class Placement {
 
   /** True if the GPU must run an INFER first: with one lane, LOADs and INFERs take turns. */
   private mustServe(gpu: number): boolean {
-    return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.next(gpu, 0) >= 0;
+    return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.isAny(gpu);
   }
 
   private load(gpu: number, model: number, nowNs: number, isOverdue = false): boolean {

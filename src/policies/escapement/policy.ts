@@ -230,7 +230,7 @@ export class EscapementPolicy implements Policy {
 
   /** Sends the GPU the best batch; false if there is none. */
   private serve(gpu: number, nowNs: number): boolean {
-    if (this.waiting.next(gpu, 0) < 0) return false;
+    if (!this.waiting.isAny(gpu)) return false;
     const { tuning, chooser, durations, order } = this;
     const forecast = this.forecasts[gpu];
     const { resultNs } = tuning;

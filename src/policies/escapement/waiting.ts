@@ -83,9 +83,19 @@ export class Waiting {
     return this.requests === 0;
   }
 
-  /** First model from `from` on that has requests and is warm on the GPU, or −1. */
-  next(gpu: number, from: number): number {
-    return this.warm.nextCommon(gpu, this.models, from);
+  /** True if a model that is warm on the GPU has requests. */
+  isAny(gpu: number): boolean {
+    return this.warm.nextCommon(gpu, this.models, 0) >= 0;
+  }
+
+  /** Models 32·index … 32·index + 31 that are warm on the GPU and have requests, as the bits of a number. */
+  word(gpu: number, index: number): number {
+    return this.warm.word(gpu, index) & this.models.word(index);
+  }
+
+  /** Number of such words. */
+  get words(): number {
+    return this.models.words;
   }
 
   /** Prepares the slot for a new model. */
