@@ -223,7 +223,12 @@ export class RunTally implements RunObserver {
     const gpuNs = action === null ? 0 : this.shareNs;
     this.groups.gpuNs[group] += gpuNs;
     if (isCounted && !isStep) {
-      this.arrived(group, arrivalNs, requests.sloNs[slot], outcome);
+      const bin = this.bins.indexOf(arrivalNs);
+      this.offeredByBin[group][bin]++;
+      if (outcome === OUTCOME_OK) this.okByArrival[group][bin]++;
+      this.windows.offered[this.windows.bins.indexOf(arrivalNs)]++;
+      const sloNs = requests.sloNs[slot];
+      if (sloNs !== this.slosNs[group]) this.slosNs[group] = this.slosNs[group] === 0 ? sloNs : Number.NaN;
       this.groups.add(group, outcome, latencyNs, cause, isCold, accuracy);
     }
     if (model < this.byModel.parts) {
@@ -238,15 +243,6 @@ export class RunTally implements RunObserver {
       tally.gpuNs[part] += gpuNs;
       if (isCounted && (hasSteps || !isStep)) tally.add(part, outcome, latencyNs, cause, isCold, accuracy);
     }
-  }
-
-  /** Counts an answered request of a group by the time of its arrival. */
-  private arrived(group: number, arrivalNs: number, sloNs: number, outcome: Outcome): void {
-    const bin = this.bins.indexOf(arrivalNs);
-    this.offeredByBin[group][bin]++;
-    if (outcome === OUTCOME_OK) this.okByArrival[group][bin]++;
-    this.windows.offered[this.windows.bins.indexOf(arrivalNs)]++;
-    if (sloNs !== this.slosNs[group]) this.slosNs[group] = this.slosNs[group] === 0 ? sloNs : Number.NaN;
   }
 
   /** Divides the counted time of a batch evenly among its requests; there is none if no INFER executed it. */
