@@ -55,6 +55,7 @@ export class Fairness {
 
   /** Records that one of the model's requests was served in time, or was not. */
   answered(model: number, inTime: boolean, requestClass = 0): void {
+    if (this.leastShare === 0) return;
     const value = inTime ? 1 : 0;
     const overall = this.overall[requestClass] + (value - this.overall[requestClass]) / ALL_OUTCOMES;
     this.overall[requestClass] = overall;
