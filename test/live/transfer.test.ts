@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { areApart, buffersOf, copied } from '../../src/live/transfer.js';
+import { monotonicNs } from '../../src/base/clock/clock.js';
+import { areApart, buffersOf, copied, Signal } from '../../src/live/transfer.js';
 
 it('only tensors of more than 16 KiB are apart, and only in a batch', () => {
   expect(areApart([{ bytes: 16_384 }, { bytes: 16_385 }], 2)).toBe(true);
@@ -24,5 +25,34 @@ describe('tensors for another thread', () => {
       shared.buffer,
       other.buffer,
     ]);
+  });
+});
+
+describe('Signal', () => {
+  it('does not wait once it was raised after the count was read', () => {
+    const signal = new Signal();
+    const { count } = signal;
+    new Signal(signal.buffer).raise();
+    // For ever, if the signal were missed.
+    signal.wait(count, Number.POSITIVE_INFINITY);
+    expect(signal.count).not.toBe(count);
+  });
+
+  it('waits until the time has come, and not at all when it is past', () => {
+    const signal = new Signal();
+    for (const aheadNs of [-1_000_000, 0, 20_000, 2_000_000]) {
+      const untilNs = monotonicNs() + aheadNs;
+      signal.wait(signal.count, untilNs);
+      expect(monotonicNs()).toBeGreaterThanOrEqual(untilNs);
+    }
+  });
+
+  it('wakes what is to stop', () => {
+    const signal = new Signal();
+    const { count } = signal;
+    expect(signal.stopped).toBe(false);
+    new Signal(signal.buffer).stop();
+    signal.wait(count, Number.POSITIVE_INFINITY);
+    expect(signal.stopped).toBe(true);
   });
 });

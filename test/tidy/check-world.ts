@@ -29,7 +29,7 @@ const REAL = [
   // A journal that lies on disk.
   'src/live/journal/journal-reader.ts',
   // Devices that execute models.
-  ...['host-thread', 'model-host', 'thread-set'].map((name) => `src/live/worker/executor/${name}.ts`),
+  ...['host-thread', 'model-host', 'executor'].map((name) => `src/live/worker/executor/${name}.ts`),
   // Models that lie on disk.
   ...['batching', 'profiles', 'repository-source'].map((name) => `src/serve/${name}.ts`),
 ];

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { monotonicNs } from '../../base/clock/clock.js';
 import { invariant } from '../../base/invariant.js';
-import { Signal } from '../signal.js';
+import { Signal } from '../transfer.js';
 import { passOnWarnings } from '../warnings.js';
 import type { AlarmSpec } from './precise-timer.js';
 

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { monotonicNs } from '../../base/clock/clock.js';
 import { NS_PER_MS } from '../../base/units.js';
-import { Signal } from '../../live/signal.js';
+import { Signal } from '../../live/transfer.js';
 import { type Gaps, measureGaps, nextWaitNs, type TimingSpec } from './timing.js';
 
 const { task, durationNs } = workerData as TimingSpec;

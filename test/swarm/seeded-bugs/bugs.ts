@@ -172,7 +172,7 @@ const WEIGHTS: readonly SeededBug[] = [
   },
   {
     name: 'an executor that starts again misses a change of models',
-    file: 'live/worker/local-machine.ts',
+    file: 'live/worker/executor/executor.ts',
     find: 'for (let index = changed(); index >= 0; index = changed()) {',
     replace: 'for (let index = -1; index >= 0; index = changed()) {',
   },

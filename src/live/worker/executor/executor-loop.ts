@@ -9,8 +9,7 @@ import { Worker } from '../../../core/worker.js';
 import { type DeviceMemory, hasOneLane } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape, WorkerModel } from '../../model.js';
-import { Signal } from '../../signal.js';
-import { buffersOf, freeLarge } from '../../transfer.js';
+import { buffersOf, freeLarge, Signal } from '../../transfer.js';
 import {
   type ExecEnd,
   ExecLine,
@@ -31,10 +30,10 @@ interface ExecutorLoopOptions {
   readonly time: Pick<Time, 'monotonicNs'>;
   /** `models`: by index, always current. */
   readonly createDevice: (gpu: GpuSpec, models: readonly (WorkerModel | null)[]) => Device;
-  /** Next order; undefined: none at present. */
-  readonly receive: () => ExecutorOrder | undefined;
-  /** Its arrays are reused afterwards. */
-  readonly report: (report: ThreadReport, transfer: readonly ArrayBuffer[]) => void;
+  /** Port of the machine. Arrays of what is posted are reused afterwards. */
+  readonly port: MessagePort;
+  /** Next order on the port; undefined: none at present. */
+  readonly receive: (port: MessagePort) => { readonly message: ExecutorOrder } | undefined;
 }
 
 /**
@@ -66,8 +65,8 @@ export class ExecutorLoop {
 
   /** Does everything due. Returns the time of the next turn if no signal comes before. */
   turn(): number {
-    const { receive, time } = this.options;
-    for (let order = receive(); order !== undefined; order = receive()) this.take(order);
+    const { port, receive, time } = this.options;
+    for (let next = receive(port); next !== undefined; next = receive(port)) this.take(next.message);
     const nowNs = time.monotonicNs();
     for (const row of this.signalling) this.turns.set(row, nowNs);
     this.runDue(nowNs);
@@ -94,7 +93,7 @@ export class ExecutorLoop {
       return;
     }
     if (order.kind === 'memory') {
-      this.options.report({ kind: 'memory', gpus: this.gpus.map(({ memory }) => memory) }, []);
+      this.report({ kind: 'memory', gpus: this.gpus.map(({ memory }) => memory) });
       return;
     }
     if (order.kind === 'model') {
@@ -117,7 +116,7 @@ export class ExecutorLoop {
   private reportResults(): void {
     const { results } = this;
     if (results.length === 0) return;
-    this.options.report({ kind: 'results', results }, buffersOf(results.map(({ outputs }) => outputs)));
+    this.report({ kind: 'results', results }, buffersOf(results.map(({ outputs }) => outputs)));
     results.length = 0;
   }
 
@@ -125,15 +124,19 @@ export class ExecutorLoop {
     const actions = this.gpus.flatMap(({ running }) =>
       running.map(({ gpu, kind, model }) => ({ gpu, kind, model })),
     );
-    if (actions.length > 0) this.options.report({ kind: 'waits', actions }, []);
+    if (actions.length > 0) this.report({ kind: 'waits', actions });
   }
 
   private reportQuiesced(nowNs: number): void {
     // Earlier results precede the report, so that they are not taken for new ones.
     this.reportResults();
     const present = this.gpus.map((gpu) => gpu.resume());
-    for (; this.quiesces > 0; this.quiesces--) this.options.report({ kind: 'quiesced', present }, []);
+    for (; this.quiesces > 0; this.quiesces--) this.report({ kind: 'quiesced', present });
     for (const row of this.gpus.keys()) this.turns.set(row, nowNs);
+  }
+
+  private report(report: ThreadReport, transfer: readonly ArrayBuffer[] = []): void {
+    this.options.port.postMessage(report, transfer);
   }
 }
 

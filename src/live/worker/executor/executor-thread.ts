@@ -2,7 +2,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
-import { Signal } from '../../signal.js';
+import { Signal } from '../../transfer.js';
 import { passOnWarnings } from '../../warnings.js';
 import { ExecutorLoop, OrtDevice } from './executor-loop.js';
 import type { ExecutorThreadData, ThreadReport } from './protocol.js';
@@ -18,8 +18,8 @@ const loop = new ExecutorLoop({
   time: REAL_TIME,
   createDevice: ({ device }, models) =>
     device.kind === 'simulated' ? new SimulatedDevice(device, models) : new OrtDevice(data.hosts),
-  receive: () => receiveMessageOnPort(machine)?.message,
-  report: (report, transfer) => machine.postMessage(report, transfer),
+  port: machine,
+  receive: receiveMessageOnPort,
 });
 machine.postMessage({ kind: 'ready' } satisfies ThreadReport);
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
-import { Signal } from '../../signal.js';
+import { Signal } from '../../transfer.js';
 import { passOnWarnings } from '../../warnings.js';
 import { HostThread, ModelHost } from './model-host.js';
 import type { HostedModel, HostModel, HostThreadData, ThreadReport } from './protocol.js';

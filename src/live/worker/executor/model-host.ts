@@ -17,8 +17,7 @@ import type { ModelSignature } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
-import { Signal } from '../../signal.js';
-import { areApart, buffersOf, freeLarge } from '../../transfer.js';
+import { areApart, buffersOf, freeLarge, Signal } from '../../transfer.js';
 import {
   ExecLine,
   type HostLine,

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../base/errors.js';
 import type { DeviceMemory, DeviceSpec, OrtDeviceSpec } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
-import type { SignalBuffer } from '../../signal.js';
+import type { SignalBuffer } from '../../transfer.js';
 
 /** Start-up data of an executor thread. */
 export interface ExecutorThreadData {

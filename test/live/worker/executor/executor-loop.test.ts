@@ -29,8 +29,11 @@ class Thread {
         this.devices.push(gpu);
         return new SimulatedDevice(device, own);
       },
-      receive: () => this.orders.shift(),
-      report: (report) => this.reports.push(structuredClone(report)),
+      port: { postMessage: (report: ThreadReport) => this.reports.push(structuredClone(report)) } as never,
+      receive: () => {
+        const message = this.orders.shift();
+        return message && { message };
+      },
     });
   }
 

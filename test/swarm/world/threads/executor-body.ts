@@ -1,6 +1,7 @@
+import type { MessagePort } from 'node:worker_threads';
 import { invariant } from '../../../../src/base/invariant.js';
 import type { DeviceSpec } from '../../../../src/live/device.js';
-import { Signal } from '../../../../src/live/signal.js';
+import { Signal } from '../../../../src/live/transfer.js';
 import { ExecutorLoop } from '../../../../src/live/worker/executor/executor-loop.js';
 import type {
   ExecutorOrder,
@@ -26,8 +27,11 @@ export function executorBody(scope: ThreadScope): void {
       faults.changed = () => scope.wake();
       return new FaultyDevice(simulated(device, models), models, faults, eventsOf(scope, gpu));
     },
-    receive: () => scope.receive() as ExecutorOrder | undefined,
-    report: (report, transfer) => port.postMessage(report, transfer),
+    port: port as MessagePort,
+    receive: () => {
+      const message = scope.receive() as ExecutorOrder | undefined;
+      return message && { message };
+    },
   });
   let next: SimEvent | null = null;
   const turn = () => {

@@ -3,11 +3,13 @@ import '../../ort/environment.js';
 import { MessageChannel, type TransferListItem } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
-import { NS_PER_S } from '../../../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import type { Timer } from '../../../base/world/time.js';
+import { ACTION_NAMES } from '../../../core/action.js';
 import { deviceName, type OrtDeviceSpec } from '../../device.js';
+import type { ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
-import { Signal } from '../../signal.js';
-import { buffersOf } from '../../transfer.js';
+import { buffersOf, Signal } from '../../transfer.js';
 import { within } from '../../within.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
@@ -15,14 +17,16 @@ import {
   ExecLine,
   type ExecutorOrder,
   type ExecutorThreadData,
+  type GpuMemory,
   type GpuSpec,
   type HostLine,
   type HostModelOrder,
   type HostThreadData,
+  type RunningAction,
   type ThreadReport,
 } from './protocol.js';
 
-export interface ThreadSetSpec {
+export interface ExecutorSpec {
   /** One GPU of onnxruntime, or any number of simulated ones. */
   readonly gpus: readonly GpuSpec[];
   /** By index; null: none. Its owner may change it, and reports that. */
@@ -36,6 +40,194 @@ export interface ThreadSetSpec {
 /** Parts of the process's world that executor threads use. */
 export type ThreadWorld = Pick<World, 'time' | 'threads' | 'newId'>;
 
+interface ExecutorEvents {
+  results(results: readonly ResultMessage[]): void;
+  /** Memory that was asked for. */
+  memory(gpus: readonly GpuMemory[]): void;
+  /** Its threads have died: nothing sent to its GPUs is answered any more, until it has quiesced. */
+  died(reason: string): void;
+}
+
+/** By GPU of the executor: models with weights present. */
+type Present = readonly (readonly number[])[];
+
+/** Time that running actions may take when the threads are to be idle, and that a worker drains. */
+const QUIESCE_NS = 30 * NS_PER_S;
+
+/** One GPU of onnxruntime, or all simulated ones: takes actions in threads, which can die and be restarted. */
+export class Executor {
+  /** The latest ones. */
+  private latest: ThreadSet | null = null;
+  /** True while they take actions: not before they have started, nor after they have died. */
+  private isLive = false;
+  private restarting: Promise<void> | null = null;
+  private readonly quiesces: ((present: Present) => void)[] = [];
+  /** Set while it quiesces. */
+  private limit: Timer | null = null;
+  /** Actions that it waits for then, or has waited for in vain. */
+  private running: readonly RunningAction[] = [];
+  private closed = false;
+
+  constructor(
+    readonly spec: ExecutorSpec,
+    private readonly events: ExecutorEvents,
+    private readonly world: ThreadWorld,
+  ) {}
+
+  /** Its threads; none while it is dead. */
+  get threads(): ThreadSet['threads'] {
+    return this.live?.threads ?? [];
+  }
+
+  /**
+   * Starts the threads after the previous ones have ended. Rejects if that fails, with `E_DEVICE` if those don't end.
+   */
+  async start(): Promise<void> {
+    await this.latest?.stop();
+    if (this.latest?.isGone === false) throw this.stuck();
+    const threads = new ThreadSet(
+      this.spec,
+      {
+        report: (report) => this.reported(report),
+        died: (reason) => this.died(threads, reason),
+      },
+      this.world,
+    );
+    this.latest = threads;
+    const { models } = this.spec;
+    const known = [...models];
+    try {
+      await threads.start();
+      const changed = () => models.findIndex((model, index) => model !== known[index]);
+      // One may change while the threads take in another.
+      for (let index = changed(); index >= 0; index = changed()) {
+        known[index] = models[index];
+        await threads.putModel(index, models[index]);
+      }
+      if (threads.isOver) throw new Error('a thread of its executor ended while the others started');
+    } catch (error) {
+      await threads.stop();
+      throw error;
+    }
+    this.running = [];
+    this.isLive = true;
+  }
+
+  /** Applies a change of the model at the index. Dead threads learn it when they start. */
+  async modelChanged(index: number): Promise<void> {
+    await this.live?.putModel(index, this.spec.models[index]);
+  }
+
+  /** Takes an order; dead threads take none. */
+  post(order: ExecutorOrder): void {
+    this.live?.post(order);
+  }
+
+  /** Ends its threads as if they had died, unless they are to be idle. */
+  giveUp(reason: string): void {
+    if (this.latest !== null && this.quiesces.length === 0) this.died(this.latest, reason);
+  }
+
+  /**
+   * Drops waiting actions, and resolves when nothing runs. Restarts dead threads, and those whose device has not
+   * returned for 30 s; if that fails, `died` is called once more, later.
+   */
+  async quiesce(): Promise<Present> {
+    const { live } = this;
+    if (live !== null) {
+      return new Promise((resolve) => {
+        this.quiesces.push(resolve);
+        this.limit ??= this.world.time.after(QUIESCE_NS / NS_PER_MS, () =>
+          this.died(live, this.stuck().message),
+        );
+        live.post({ kind: 'quiesce' });
+      });
+    }
+    this.restarting ??= this.restart();
+    await this.restarting;
+    return this.nothing();
+  }
+
+  /** Ends the threads for good. */
+  async stop(): Promise<void> {
+    this.closed = true;
+    if (!this.isLive) void this.latest?.stop();
+    await this.restarting;
+    this.isLive = false;
+    await this.latest?.stop();
+    for (const resolve of this.takeQuiesces()) resolve(this.nothing());
+  }
+
+  private get live(): ThreadSet | null {
+    return this.isLive ? this.latest : null;
+  }
+
+  private reported(report: ThreadReport): void {
+    if (report.kind === 'quiesced') this.quiesced(report.present);
+    else if (report.kind === 'memory') this.events.memory(report.gpus);
+    else if (report.kind === 'waits') this.running = report.actions;
+    // While it quiesces, results are of actions that no longer matter.
+    else if (report.kind === 'results' && this.quiesces.length === 0) this.events.results(report.results);
+  }
+
+  private quiesced(present: Present): void {
+    const resolve = this.quiesces.shift();
+    if (this.quiesces.length === 0) {
+      this.takeQuiesces();
+      this.running = [];
+    }
+    resolve?.(present);
+  }
+
+  /** Takes the callers that wait for a completed quiesce. */
+  private takeQuiesces(): ((present: Present) => void)[] {
+    this.limit?.cancel();
+    this.limit = null;
+    return this.quiesces.splice(0);
+  }
+
+  private died(threads: ThreadSet, reason: string): void {
+    // It has not started: `start` sees it.
+    if (this.live !== threads) return;
+    this.isLive = false;
+    void threads.stop();
+    const waiting = this.takeQuiesces();
+    if (waiting.length === 0) this.events.died(reason);
+    else
+      void this.quiesce().then((present) => {
+        for (const resolve of waiting) resolve(present);
+      });
+  }
+
+  private async restart(): Promise<void> {
+    try {
+      if (!this.closed) await this.start();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // After the caller that awaits the quiesce has continued.
+      this.world.time.soon(() => this.events.died(reason));
+    } finally {
+      this.restarting = null;
+    }
+  }
+
+  /** Error that its threads neither continue nor end. */
+  private stuck(): EscapementError {
+    const { gpus, models } = this.spec;
+    const actions = this.running.map(({ gpu, kind, model }) => {
+      const device = gpus.find((one) => one.gpu === gpu)?.device;
+      const name = device === undefined ? '' : ` (${deviceName(device)})`;
+      return `the ${ACTION_NAMES[kind]} of model ${models[model]?.spec.name ?? model} on GPU ${gpu}${name}`;
+    });
+    const what = actions.length === 0 ? 'a call of the device' : actions.join(' and ');
+    return new EscapementError('E_DEVICE', `${what} is hung; the GPU is out of service until it returns`);
+  }
+
+  private nothing(): Present {
+    return this.spec.gpus.map(() => []);
+  }
+}
+
 interface ThreadSetEvents {
   report(report: ThreadReport): void;
   /** A thread has ended by itself after all were ready. Called once; the others still run. */
@@ -48,7 +240,7 @@ const STOP_NS = 5 * NS_PER_S;
 const CHANGE_NS = 60 * NS_PER_S;
 
 /** An executor thread and its host threads, from their start to their end. */
-export class ThreadSet {
+class ThreadSet {
   /** The executor thread, then its host threads. */
   readonly threads: ThreadHandle[] = [];
   private readonly signal = new Signal();
@@ -60,10 +252,11 @@ export class ThreadSet {
   private readonly alive = new Set<ThreadHandle>();
   /** True if it is being stopped, or has died. */
   private over = false;
+  private stopping: Promise<void> | null = null;
   private settleStart: { resolve(): void; reject(error: Error): void } | null = null;
 
   constructor(
-    private readonly spec: ThreadSetSpec,
+    private readonly spec: ExecutorSpec,
     private readonly events: ThreadSetEvents,
     private readonly world: ThreadWorld,
   ) {}
@@ -146,7 +339,12 @@ export class ThreadSet {
   }
 
   /** Lets running orders end, and resolves when the threads have ended, or time out. Nothing is reported any more. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  private async end(): Promise<void> {
     this.over = true;
     this.settleStart?.reject(new Error('the executor is stopped'));
     this.settleChanges();
