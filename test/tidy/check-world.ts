@@ -24,6 +24,8 @@ const REAL = [
   // Time, threads, the network and names.
   ...['src/base/world/real-time.ts', 'src/live/world/real-world.ts'],
   ...['real-network', 'guarded-port', 'guarded-server'].map((name) => `src/live/wire/${name}.ts`),
+  // Threads that wait.
+  'src/live/transfer.ts',
   // Sockets of clients.
   'src/live/frontend/thread/frontend-thread.ts',
   // A journal that lies on disk.

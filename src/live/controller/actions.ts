@@ -110,32 +110,36 @@ export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage 
 }
 
 /** Actions sent without a result. */
-export class Outstanding {
+export class InFlight<Sent extends { readonly id: number; readonly gpu: number }> {
   /** By GPU: oldest first, and few. */
-  private readonly ofGpu: Action[][] = [];
+  private readonly ofGpu: Sent[][] = [];
 
-  add(action: Action): void {
+  add(action: Sent): void {
     const { gpu } = action;
     this.ofGpu[gpu] ??= [];
     this.ofGpu[gpu].push(action);
   }
 
   /** Removes and returns the action sent to the GPU; null if it was given up before. */
-  take(gpu: number, id: number): Action | null {
+  take(gpu: number, id: number): Sent | null {
     const actions = this.ofGpu[gpu] ?? [];
-    for (let at = 0; at < actions.length; at++) if (actions[at].id === id) return actions.splice(at, 1)[0];
-    return null;
+    const at = actions.findIndex((action) => action.id === id);
+    return at < 0 ? null : actions.splice(at, 1)[0];
   }
 
   /** Removes and returns all actions sent to the GPU, oldest first. */
-  takeAll(gpu: number): Action[] {
+  takeAll(gpu: number): Sent[] {
     return this.ofGpu[gpu]?.splice(0) ?? [];
   }
 
-  /** Actions whose results are overdue by more than `graceNs`, even at `times` the expected duration. */
-  overdue(nowNs: number, times: number, graceNs: number): Action[] {
-    return this.ofGpu.flat().filter((action) => dueNs(action, times) + graceNs < nowNs);
+  get all(): Sent[] {
+    return this.ofGpu.flat();
   }
+}
+
+/** Actions whose results are overdue by more than `graceNs`, even at `times` the expected duration. */
+export function overdue(actions: readonly Action[], nowNs: number, times: number, graceNs: number): Action[] {
+  return actions.filter((action) => dueNs(action, times) + graceNs < nowNs);
 }
 
 function dueNs(action: Action, times: number): number {
@@ -161,7 +165,7 @@ export class HangWatch {
   private readonly timer: Timer;
 
   constructor(
-    private readonly outstanding: Outstanding,
+    private readonly inFlight: InFlight<Action>,
     private readonly answers: Answers,
     private readonly requests: RequestTable,
     private readonly options: { readonly clock: Clock; readonly fleet: Fleet; readonly hangNs: number },
@@ -174,13 +178,14 @@ export class HangWatch {
   }
 
   private look(): void {
-    const { outstanding, answers } = this;
+    const { answers } = this;
     const { clock, fleet, hangNs } = this.options;
     const nowNs = clock.nowNs();
-    for (const action of outstanding.overdue(nowNs, DOUBTED_TIMES, DOUBTED_NS))
+    const actions = this.inFlight.all;
+    for (const action of overdue(actions, nowNs, DOUBTED_TIMES, DOUBTED_NS))
       answers.overdue(this.requests, action, nowNs);
     answers.give();
-    const hung = new Set(outstanding.overdue(nowNs, HUNG_TIMES, hangNs).map(({ gpu }) => gpu));
+    const hung = new Set(overdue(actions, nowNs, HUNG_TIMES, hangNs).map(({ gpu }) => gpu));
     for (const gpu of hung) fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
   }
 }

@@ -54,7 +54,7 @@ export class FleetWorker {
   problem = '';
   /** Number of GPUs that it waits for room for; Infinity: it does not fit the cluster. */
   wants = 0;
-  /** Messages to send at the end of the step. */
+  /** Messages to send at the end of the step, while it is in service. */
   outbox: ActionMessage[] = [];
   /** Keys of kept tensors to forget then. */
   forgotten: number[] = [];
@@ -142,5 +142,7 @@ export class FleetWorker {
     );
     this.phase = phase;
     this.life++;
+    // It takes no actions of before.
+    if (!this.isServing) this.outbox = [];
   }
 }

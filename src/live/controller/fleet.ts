@@ -218,9 +218,9 @@ export class Fleet {
     return this.numbers.workerOf(gpu)?.link.prepare?.(message) ?? message;
   }
 
-  /** Queues a prepared message for the next `flush`. `message.gpu` is the number on the worker. */
+  /** Queues a prepared message for the next `flush`, if the GPU is in service. `message.gpu` is the number on the worker. */
   post(gpu: number, message: ActionMessage): void {
-    this.numbers.workerOf(gpu)?.outbox.push(message);
+    if (this.up.has(gpu)) this.numbers.workerOf(gpu)?.outbox.push(message);
   }
 
   /** Has the GPU's worker forget a kept tensor with the next `flush`. */
@@ -235,7 +235,7 @@ export class Fleet {
       if (worker.outbox.length === 0) continue;
       const actions = worker.outbox;
       worker.outbox = [];
-      if (worker.isServing) worker.link.send(actions);
+      worker.link.send(actions);
     }
   }
 
@@ -462,10 +462,8 @@ export class Fleet {
     const follows = lost.length === 0 ? '' : `, so these GPUs are out of service: ${lost.join(', ')}`;
     const asAsked = reason === WORKER_SHUTS_DOWN;
     this.events?.worker(link.name, false, `${what}${follows}: ${reason}`, asAsked);
-    for (const gpu of lost) {
-      this.up.delete(gpu);
-      this.events?.gpuDown(gpu, reason);
-    }
+    for (const gpu of lost) this.up.delete(gpu);
+    for (const gpu of lost) this.events?.gpuDown(gpu, reason);
     if (local === null && phase === 'draining') this.release(worker);
   }
 

@@ -12,7 +12,7 @@ import type { ServedModel } from '../model.js';
 import type { ModelReference } from '../model-list.js';
 import type { ServedPipeline } from '../pipeline.js';
 import type { InferenceRequest, RequestKeeper, SchedulingService, ServiceState } from '../service.js';
-import { Departures, GpuFailures, HangWatch, Outstanding, unloadMessage, unsentResult } from './actions.js';
+import { Departures, GpuFailures, HangWatch, InFlight, unloadMessage, unsentResult } from './actions.js';
 import { Answers, notExecuted, tooLate } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
@@ -39,7 +39,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private readonly answers: Answers;
   /** Null: no pipelines. */
   private pipelines: PipelineRequests | null = null;
-  private readonly outstanding = new Outstanding();
+  private readonly inFlight = new InFlight<Action>();
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
   private stepIsDue = false;
@@ -69,7 +69,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       observer: this.answers.seenBy(options.observer, (...failed) => this.pipelines?.failed(...failed)),
       port: {
         send: (action) => {
-          this.outstanding.add(action);
+          this.inFlight.add(action);
           this.departures.add(action);
         },
         answer: (...answer) => this.answer(...answer),
@@ -112,7 +112,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       workerLeft: (name) => options.events.workerLeft(name),
     });
     if (fleet.isStandby) this.standBy(true);
-    this.hangWatch = new HangWatch(this.outstanding, this.answers, this.core.requests, options);
+    this.hangWatch = new HangWatch(this.inFlight, this.answers, this.core.requests, options);
     // The core learns in a step which GPUs are gone, and a standby has no other reason for one.
     this.stepSoon();
   }
@@ -307,7 +307,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
 
   private takeIn(results: readonly ResultMessage[]): void {
     for (const result of results) {
-      const action = this.outstanding.take(result.gpu, result.id);
+      const action = this.inFlight.take(result.gpu, result.id);
       if (action === null) {
         for (const key of result.kept ?? []) this.forget(result.gpu, key);
         continue;
@@ -359,7 +359,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
 
   private gpuDown(gpu: number, reason: string): void {
     const nowNs = this.options.clock.nowNs();
-    for (const action of this.outstanding.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
+    for (const action of this.inFlight.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
     this.placesChanged = true;

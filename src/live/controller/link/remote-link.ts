@@ -11,8 +11,8 @@ import {
 import type { WorkerCall } from '../../wire/worker-call.js';
 import { ClockSync } from './clock-sync.js';
 import { Heartbeat } from './heartbeat.js';
-import { MachineStub } from './machine-stub.js';
 import { RemoteLinks } from './remote-links.js';
+import { RemoteMachine } from './remote-machine.js';
 import { type Driving, MachineLink, type WorkerEvents } from './worker-link.js';
 
 export interface RemoteLinkOptions {
@@ -41,7 +41,7 @@ interface Connection {
   readonly welcomeTimeout: Timer;
   heartbeat: Heartbeat | null;
   /** Null until the worker has described itself. */
-  stub: MachineStub | null;
+  machine: RemoteMachine | null;
   /** True once the worker's clock is known. */
   isSynchronised: boolean;
   /** True if the worker was asked for its lease, and so may have granted it. */
@@ -139,7 +139,7 @@ export class RemoteLink extends MachineLink {
       welcomeTimeout: time.after(WELCOME_TIMEOUT_MS, () =>
         this.hangUp(`has said nothing for ${WELCOME_TIMEOUT_MS} ms`),
       ),
-      ...{ heartbeat: null, stub: null },
+      ...{ heartbeat: null, machine: null },
       ...{ isSynchronised: false, hasAsked: false, hasLease: false, isDriven: false, isElsewhere: false },
     };
   }
@@ -151,7 +151,7 @@ export class RemoteLink extends MachineLink {
     try {
       if (message.body === 'welcome') this.welcome(connection, message);
       else if (message.body === 'lease') this.lease(connection, message);
-      else if (message.body !== 'pong') connection.stub?.receive(message);
+      else if (message.body !== 'pong') connection.machine?.receive(message);
       else if (connection.heartbeat?.pong(message.sentNs, message.workerNs) === false)
         throw new Error('answers a ping that it was not sent');
     } catch (error) {
@@ -160,7 +160,7 @@ export class RemoteLink extends MachineLink {
   }
 
   private welcome(connection: Connection, welcome: Welcome): void {
-    if (connection.stub !== null) return;
+    if (connection.machine !== null) return;
     const { call, clock } = connection;
     const { options, nowNs, time } = this;
     const { heartbeatMs = DEFAULT_HEARTBEAT_MS, silenceMs = DEFAULT_SILENCE_MS } = options;
@@ -172,7 +172,11 @@ export class RemoteLink extends MachineLink {
     // Two connections would compete for its lease.
     connection.isElsewhere = other !== null;
     if (other !== null) throw new Error(`is the one at ${other}, and is used there`);
-    connection.stub = new MachineStub(welcome, { clock, nowNs, write: (message) => call.write(message) });
+    connection.machine = new RemoteMachine(welcome, {
+      clock,
+      nowNs,
+      write: (message) => call.write(message),
+    });
     this.events?.met(welcome.description);
     connection.heartbeat = new Heartbeat({
       ...{ everyMs: heartbeatMs, silenceMs, clock, nowNs, time },
@@ -195,10 +199,10 @@ export class RemoteLink extends MachineLink {
 
   /** Drives the worker once it has granted its lease and its clock is known. */
   private driveIfMay(connection: Connection): void {
-    const { stub, clock, hasLease, isSynchronised, isDriven } = connection;
-    if (!hasLease || !isSynchronised || stub === null || isDriven) return;
+    const { machine, clock, hasLease, isSynchronised, isDriven } = connection;
+    if (!hasLease || !isSynchronised || machine === null || isDriven) return;
     connection.isDriven = true;
-    this.drive(stub, clock);
+    this.drive(machine, clock);
   }
 
   private driving({ controller }: LeaseState): Driving {

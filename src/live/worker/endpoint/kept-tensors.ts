@@ -1,6 +1,6 @@
 import { type ActionMessage, DROPPED, RETURNED, type ResultMessage } from '../../messages.js';
 import { LARGE_BYTES } from '../../transfer.js';
-import { withKept } from '../../wire/tensor-relay.js';
+import { withKept } from '../../wire/worker-call.js';
 
 /** Memory of a worker for tensors between the steps of pipelines, of all its streams. */
 export interface KeptMemory {

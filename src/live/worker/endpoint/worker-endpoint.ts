@@ -10,8 +10,7 @@ import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE, WORKER_SHUTS_DOWN } from '..
 import { REAL_NETWORK } from '../../wire/real-network.js';
 import type { Machine } from '../machine.js';
 import type { KeptMemory } from './kept-tensors.js';
-import { MachineEndpoint } from './machine-endpoint.js';
-import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
+import { type ControllerCall, MachineEndpoint, StreamEndpoint } from './machine-endpoint.js';
 
 export interface WorkerEndpointOptions {
   /** Address to listen on; absent: only this machine can connect. */

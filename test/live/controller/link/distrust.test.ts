@@ -55,7 +55,6 @@ describe('a controller', () => {
 
   it.each<[string, (sent: { id: number }) => WorkerMessage, string]>([
     ['with a status that is none', ({ id }) => result(id, { status: -1 }), 'the unknown status -1'],
-    ['for another GPU', ({ id }) => result(id, { gpu: 1 }), 'answers for GPU 1 an action of GPU 0'],
     ['with the end of a GPU it lacks', () => ({ body: 'gpuDown', gpu: 9, reason: '' }), 'has lost GPU 9'],
   ])('leaves a worker that answers %s', async (_, answer, words) => {
     const { link, events } = connectTo(await remoteThatAnswers(answer));
@@ -93,7 +92,10 @@ describe('a controller', () => {
 
   it('hears no result of what it did not send, nor a second one', async () => {
     const { link, events } = connectTo(
-      await remoteThatAnswers(({ id }) => ({ body: 'results', results: [said(77), said(id), said(id)] })),
+      await remoteThatAnswers(({ id }) => ({
+        body: 'results',
+        results: [said(77), said(id, { gpu: 1 }), said(id), said(id)],
+      })),
     );
     await events.next('up');
     link.send([infer(1)]);

@@ -8,7 +8,7 @@ import {
   WORKER_SERVICE,
   type WorkerMessage,
 } from '../../../../src/live/wire/protocol.js';
-import type { ControllerCall } from '../../../../src/live/worker/endpoint/stream-endpoint.js';
+import type { ControllerCall } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
 import { DESCRIPTION, STATE } from './fake-machine.js';
 
 export interface RemoteBehavior {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { INFER } from '../../../../src/core/action.js';
 import type { ActionMessage, KeptPart } from '../../../../src/live/messages.js';
-import { withKept } from '../../../../src/live/wire/tensor-relay.js';
+import { withKept } from '../../../../src/live/wire/worker-call.js';
 import { FakeWorker } from '../fake-worker.js';
 import { withController } from '../harness.js';
 import { resultOf } from './fake-machine.js';

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { type Action, INFER } from '../../../src/core/action.js';
+import { InFlight, overdue } from '../../../src/live/controller/actions.js';
+import { action } from '../../core/fixtures.js';
+
+function sent(id: number, fields: Partial<Action>): Action {
+  return Object.assign(action(id, INFER), { gpu: id, sentNs: 0, expectedDurationNs: 100 }, fields);
+}
+
+const gpus = (actions: InFlight<Action>, nowNs: number, graceNs: number) =>
+  overdue(actions.all, nowNs, 10, graceNs).map(({ gpu }) => gpu);
+
+it('a result is overdue ten times its duration and the grace after it might have begun', () => {
+  const inFlight = new InFlight<Action>();
+  inFlight.add(sent(1, { latestNs: 500, expectedEndNs: 150 }));
+  inFlight.add(sent(2, { latestNs: Number.POSITIVE_INFINITY, expectedEndNs: 700 }));
+  inFlight.add(sent(3, { latestNs: Number.POSITIVE_INFINITY, expectedEndNs: 0, sentNs: 900 }));
+  expect(gpus(inFlight, 1550, 50)).toEqual([]);
+  expect(gpus(inFlight, 1551, 50)).toEqual([1]);
+  expect(gpus(inFlight, 1751, 50)).toEqual([1, 2]);
+  expect(gpus(inFlight, 1951, 50)).toEqual([1, 2, 3]);
+  inFlight.take(2, 2);
+  expect(gpus(inFlight, 1951, 50)).toEqual([1, 3]);
+});
+
+it('a result is taken once, and only from the GPU that was sent the action', () => {
+  const inFlight = new InFlight<Action>();
+  const [first, second, third] = [sent(7, { gpu: 1 }), sent(8, { gpu: 2 }), sent(9, { gpu: 1 })];
+  for (const action of [first, second, third]) inFlight.add(action);
+  expect(inFlight.take(0, 7)).toBeNull();
+  expect(inFlight.take(1, 8)).toBeNull();
+  expect(inFlight.take(2, 8)).toBe(second);
+  expect(inFlight.take(2, 8)).toBeNull();
+  expect(inFlight.takeAll(1)).toEqual([first, third]);
+  expect(inFlight.takeAll(1)).toEqual([]);
+  expect(inFlight.take(1, 9)).toBeNull();
+});
