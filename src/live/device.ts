@@ -42,8 +42,6 @@ export interface SimulatedDeviceSpec {
   readonly timeScale: number;
   /** Its memory in bytes, and the part of it that each LOAD leaks. Absent: unlimited. */
   readonly memory?: { readonly totalBytes: number; readonly leakBytes: number };
-  /** True if its outputs depend on values of its inputs. Absent: only on their lengths. */
-  readonly readsInputs?: true;
 }
 
 /** Memory of a device. */

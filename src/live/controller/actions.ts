@@ -14,6 +14,7 @@ import type { RequestTable } from '../../core/request.js';
 import { type ActionMessage, type KeptPart, RETURNED, type ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceRequest } from '../service.js';
+import { copied } from '../transfer.js';
 import type { Answers } from './answers.js';
 import type { Fleet } from './fleet.js';
 
@@ -44,8 +45,7 @@ export class Departures {
     this.actions.length = 0;
     const messages = actions.map((action) => {
       const inputsEach = models[action.model]?.signature.inputs.length ?? 0;
-      const message = actionMessage(action, fleet.localGpu(action.gpu), inputsEach, requests);
-      return fleet.prepare(action.gpu, message);
+      return actionMessage(action, fleet.localGpu(action.gpu), inputsEach, requests);
     });
     const spentNs = Math.max(0, Math.ceil(this.clock.nowNs() - decidedNs));
     for (const [i, action] of actions.entries()) {
@@ -63,7 +63,10 @@ export class Departures {
   }
 }
 
-/** Message that carries an action to its worker, with the worker's `gpu` number. The requests keep their inputs. */
+/**
+ * Message that carries an action to its worker, with the worker's `gpu` number. It has copies of the inputs, which can
+ * move to another thread: the requests keep theirs, to be tried again.
+ */
 function actionMessage(
   action: Action,
   gpu: number,
@@ -87,7 +90,7 @@ function actionMessage(
   const outputs = requests.find((request) => request?.keep !== undefined)?.keep ?? [];
   const keep = requests.flatMap((request) => request?.keep ?? outputs.map(() => RETURNED));
   return {
-    ...{ ...message, inputs },
+    ...{ ...message, inputs: copied(inputs) },
     // With free sizes all requests of a batch have the same.
     shapes: other?.shapes,
     ...(kept.length > 0 ? { kept } : {}),

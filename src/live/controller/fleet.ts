@@ -213,12 +213,7 @@ export class Fleet {
     return this.numbers.localOf(gpu);
   }
 
-  /** Returns the message as its worker's link takes it. */
-  prepare(gpu: number, message: ActionMessage): ActionMessage {
-    return this.numbers.workerOf(gpu)?.link.prepare?.(message) ?? message;
-  }
-
-  /** Queues a prepared message for the next `flush`, if the GPU is in service. `message.gpu` is the number on the worker. */
+  /** Queues a message for the next `flush`, if the GPU is in service. `message.gpu` is the number on the worker. */
   post(gpu: number, message: ActionMessage): void {
     if (this.up.has(gpu)) this.numbers.workerOf(gpu)?.outbox.push(message);
   }

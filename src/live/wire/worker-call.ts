@@ -43,7 +43,7 @@ export type CallWorker = (settings: WorkerCallSettings, events: WorkerCallEvents
 
 const BYE_TIMEOUT_MS = 1000;
 
-/** What calls of workers take from the process's world. */
+/** Parts of the process's world that calls of workers use. */
 interface CallWorld {
   readonly time: Time;
   readonly network: Network;

@@ -5,7 +5,6 @@ import type { ActionMessage, GpuDescription, WorkerDescription, WorkerState } fr
 import type { ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, type ModelReference, type ModelSource, NO_MODELS } from '../model-list.js';
 import { deviceMemory } from '../ort/device-memory.js';
-import { copied } from '../transfer.js';
 import { REAL_WORLD } from '../world/real-world.js';
 import { Executor, type ExecutorSpec, type ThreadWorld } from './executor/executor.js';
 import type { GpuMemory } from './executor/protocol.js';
@@ -57,7 +56,6 @@ export class LocalMachine implements Machine {
   readonly executors: readonly Executor[];
   /** By GPU. */
   private readonly executorOf: readonly Executor[];
-  private readonly readsInputs: readonly boolean[];
   private readonly held: MachineModels;
   private readonly source: ModelSource;
   private readonly pageBytes: number;
@@ -88,7 +86,6 @@ export class LocalMachine implements Machine {
     this.executorOf = devices.map(
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
     );
-    this.readsInputs = devices.map((device) => device.kind !== 'simulated' || device.readsInputs === true);
     const known = this.executors.filter(({ spec }) => spec.gpus.some(({ device }) => tellsMemory(device)));
     if (known.length > 0)
       this.readings = world.time
@@ -117,13 +114,6 @@ export class LocalMachine implements Machine {
 
   attach(events: MachineEvents): void {
     this.events = events;
-  }
-
-  prepare(action: ActionMessage): ActionMessage {
-    const { gpu, model, inputs } = action;
-    if (inputs.length === 0) return action;
-    const areRead = this.readsInputs[gpu] || this.models[model]?.signature.lengths !== undefined;
-    return { ...action, inputs: areRead ? copied(inputs) : [] };
   }
 
   submit(actions: readonly ActionMessage[]): void {

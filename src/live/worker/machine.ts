@@ -19,9 +19,7 @@ export interface Machine {
   readonly models: readonly (ServedModel | null)[];
   /** Notifies `events` from now on, in place of an earlier one. */
   attach(events: MachineEvents): void;
-  /** Returns the action with copies of its inputs, which can move to the thread of its GPU. */
-  prepare(action: ActionMessage): ActionMessage;
-  /** Takes prepared actions. GPUs must be those of `description`, models those of `models`. */
+  /** Takes actions, whose inputs move to the threads of their GPUs. GPUs must be those of `description`, models those of `models`. */
   submit(actions: readonly ActionMessage[]): void;
   /**
    * Drops actions that have not started, waits for running ones, restarts dead executors, and resolves with the models

@@ -37,8 +37,8 @@ it('nothing that a controller and its frontends hold grows with requests and fau
     expect(grown(before, sizes(), SLACK)).toEqual([]);
     const asked = (WARM_UP + ROUNDS) * 4;
     expect(frontend.answered).toEqual({ size: asked, sent: asked });
-    const { outstanding, answers } = run.controller as unknown as Record<'outstanding' | 'answers', object>;
-    const { ofGpu } = outstanding as { readonly ofGpu: readonly Iterable<object>[] };
+    const { inFlight, answers } = run.controller as unknown as Record<'inFlight' | 'answers', object>;
+    const { ofGpu } = inFlight as { readonly ofGpu: readonly Iterable<object>[] };
     expect(ofGpu.length).toBeGreaterThan(0);
     expect(ofGpu.flatMap((actions) => [...actions])).toEqual([]);
     const waiting = (answers as { readonly waiting: readonly unknown[] }).waiting;

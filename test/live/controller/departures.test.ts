@@ -3,23 +3,12 @@ import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { Action, INFER, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import { Departures } from '../../../src/live/controller/actions.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
-import type { ActionMessage } from '../../../src/live/messages.js';
+import { buffersOf } from '../../../src/live/transfer.js';
 import { FakeWorker } from './fake-worker.js';
 import { withController } from './harness.js';
 
-/** A worker in this process: inputs are copied for its threads, which takes 20 ms here. */
-class CopyingWorker extends FakeWorker {
-  override executing = false;
-  copyNs = 0;
-
-  prepare(action: ActionMessage): ActionMessage {
-    this.copyNs += 20e6;
-    return { ...action, inputs: action.inputs.map((input) => new Uint8Array(input)) };
-  }
-}
-
-it('tries a request again with its inputs, which the thread of a GPU had copies of', async () => {
-  const worker = new CopyingWorker('local');
+it('tries a request again with its inputs, of which its worker had copies', async () => {
+  const worker = new FakeWorker('local');
   await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
     worker.executing = true;
     run.ask();
@@ -29,7 +18,7 @@ it('tries a request again with its inputs, which the thread of a GPU had copies 
     await run.pass(12);
     const [, action] = worker.kinds(INFER);
     expect(action.inputs).toEqual(inputs);
-    const buffers = action.inputs.map(({ buffer }) => buffer as ArrayBuffer);
+    const buffers = buffersOf([action.inputs]);
     structuredClone(buffers, { transfer: buffers });
     worker.executing = true;
     worker.answer({ ...action, inputs }, { status: STATUS_INFER_TOO_LATE, outputs: [] });
@@ -39,8 +28,9 @@ it('tries a request again with its inputs, which the thread of a GPU had copies 
   });
 });
 
-it('adds to a window what copying inputs for a GPU in this process has taken', async () => {
-  const worker = new CopyingWorker('local');
+it('adds to a window what deciding and copying inputs has taken', async () => {
+  const worker = new FakeWorker('local');
+  worker.executing = false;
   const fleet = new Fleet([worker]);
   const { models } = await fleet.assemble(() => 0, { timeoutNs: null });
   const nothing = () => {};
@@ -52,7 +42,7 @@ it('adds to a window what copying inputs for a GPU in this process has taken', a
     }),
   );
   await ready;
-  const clock = { nowNs: () => worker.copyNs, time: REAL_TIME, originNs: 0 };
+  const clock = { nowNs: () => 20e6, time: REAL_TIME, originNs: 0 };
   const departures = new Departures(fleet, models, clock, nothing);
   const action = Object.assign(new Action(1), { id: 1, kind: INFER, count: 1, latestNs: 10e6 });
   departures.add(action);

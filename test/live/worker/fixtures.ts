@@ -2,6 +2,7 @@ import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { type ActionKind, INFER, LOAD, UNLOAD } from '../../../src/core/action.js';
 import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
 import type { WorkerModel } from '../../../src/live/model.js';
+import { copied } from '../../../src/live/transfer.js';
 import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
 
 export const PAGE_BYTES = 1_000;
@@ -69,7 +70,7 @@ export class Driver {
   /** Returns the ids of the actions. */
   send(...orders: readonly Order[]): number[] {
     const actions = orders.map((order) => ({ ...ANY_TIME, id: this.nextId++, ...order }));
-    this.machine.submit(actions.map((action) => this.machine.prepare(action)));
+    this.machine.submit(actions.map((action) => ({ ...action, inputs: copied(action.inputs) })));
     return actions.map(({ id }) => id);
   }
 

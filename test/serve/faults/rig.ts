@@ -141,10 +141,6 @@ export class Rig {
     for (const port of [this.http, this.grpc]) await until(() => listens(port));
   }
 
-  async isDown(index: number): Promise<void> {
-    await until(async () => !(await this.isUp(index)));
-  }
-
   /** Resolves when the controller's log has a line that says it, after `from` letters. */
   async says(pattern: RegExp, from = 0): Promise<void> {
     await until(() => pattern.test(this.controller?.stderr.slice(from) ?? ''));

@@ -27,10 +27,7 @@ export async function startWorker(
   return runWorker({
     world: process.world,
     machine: {
-      devices: Array.from({ length: gpus }, () => ({
-        ...{ kind: 'simulated' as const, timeScale: 1 },
-        readsInputs: true as const,
-      })),
+      devices: Array.from({ length: gpus }, () => ({ kind: 'simulated', timeScale: 1 })),
       ...(lacks === undefined ? { models } : { models: [], source: new StartedModels(models) }),
       pages: pagesOn(cluster, name),
       ...(kind === undefined ? {} : { kind: kind.name }),

@@ -1,6 +1,6 @@
 import { compiledNextTo } from '../../../base/compiled.js';
 import { beat, type PulseBuffer, PulseWatch } from '../../pulse.js';
-import { buffersOf, copied } from '../../transfer.js';
+import { buffersOf } from '../../transfer.js';
 import type { ControllerMessage, WorkerMessage } from '../../wire/protocol.js';
 import {
   type CallWorker,
@@ -30,9 +30,8 @@ interface Open {
 
 /**
  * Calls workers from a thread of its own, so that encoding, checksums, encryption and sockets do not delay the
- * scheduling thread, which only copies the inputs. It starts with the first call. If it dies, its streams have ended,
- * and the next call starts another. If it hangs, `hung` is called: Node may abort the process if a thread is ended while
- * HTTP/2 has work for it.
+ * scheduling thread. It starts with the first call. If it dies, its streams have ended, and the next call starts another.
+ * If it hangs, `hung` is called: Node may abort the process if a thread is ended while HTTP/2 has work for it.
  */
 export class CallThread {
   private thread: ThreadHandle | null = null;
@@ -57,10 +56,7 @@ export class CallThread {
     };
     post({ kind: 'open', call, settings });
     return {
-      write: (message) => {
-        const copy = withCopiedInputs(message);
-        post({ kind: 'write', call, message: copy }, buffersIn(copy));
-      },
+      write: (message) => post({ kind: 'write', call, message }, buffersIn(message)),
       cancel: (reason) => {
         if (!this.open.has(call)) return;
         post({ kind: 'cancel', call });
@@ -112,15 +108,6 @@ export class CallThread {
       open?.ended(message.reason);
     }
   }
-}
-
-/** The requests keep the originals, which they need again if the worker does not run them. */
-function withCopiedInputs(message: ControllerMessage): ControllerMessage {
-  if (message.body !== 'actions') return message;
-  return {
-    ...message,
-    actions: message.actions.map((action) => ({ ...action, inputs: copied(action.inputs) })),
-  };
 }
 
 /** Body of the thread. */

@@ -36,9 +36,7 @@ export interface WorkerLink {
   readonly name: string;
   /** Starts to connect, and to reconnect when needed; `nowNs` is the controller's clock. */
   start(events: WorkerEvents, nowNs: () => number): void;
-  /** Copies inputs, which may take longer than a window. Absent: `send` makes no copies that do. */
-  prepare?(action: ActionMessage): ActionMessage;
-  /** Takes prepared actions. Times are the controller's. Must be up. */
+  /** Takes actions, whose inputs are for it alone. Times are the controller's. Must be up. */
   send(actions: readonly ActionMessage[]): void;
   /** No action needs these kept tensors any more. Absent: the worker keeps none. */
   forget?(keys: readonly number[]): void;
@@ -265,10 +263,6 @@ export class LocalLink extends MachineLink {
   override start(events: WorkerEvents, nowNs: () => number): void {
     super.start(events, nowNs);
     this.drive(this.local, ownClock(nowNs, this.time));
-  }
-
-  prepare(action: ActionMessage): ActionMessage {
-    return this.local.prepare(action);
   }
 
   async close(): Promise<void> {

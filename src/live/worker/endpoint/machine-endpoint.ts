@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
+import { copied } from '../../transfer.js';
 import { chunk, ENVELOPE_BYTES, withinLimit } from '../../wire/chunks.js';
 import { type Numbered, Numbering } from '../../wire/framing.js';
 import type { AcceptedStream } from '../../wire/network.js';
@@ -293,7 +294,8 @@ export class StreamEndpoint implements Driver {
         return;
       }
     }
-    machine.submit(whole.map((action) => machine.prepare(action)));
+    // What was decoded is parts of one message.
+    machine.submit(whole.map((action) => ({ ...action, inputs: copied(action.inputs) })));
   }
 
   private fetch(keys: readonly number[]): void {

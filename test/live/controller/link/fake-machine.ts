@@ -93,10 +93,6 @@ export class FakeMachine implements Machine {
     this.events = events;
   }
 
-  prepare(action: ActionMessage): ActionMessage {
-    return action;
-  }
-
   submit(actions: readonly ActionMessage[]): void {
     this.submitted.push(...actions);
     // Within the call on purpose: a driver of a machine has to cope with that.

@@ -48,7 +48,8 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     const { machine, link, events } = await open();
     await events.next('up');
     const actions = [load(1), infer(2), inferLarge(3, 2), infer(4), inferLarge(5, 1)];
-    link.send(actions);
+    // What is sent has inputs of its own.
+    link.send(structuredClone(actions));
     for (const action of actions) {
       const { result } = await events.next('result');
       expect(result).toMatchObject({ id: action.id, gpu: action.gpu, status: 0, error: '' });

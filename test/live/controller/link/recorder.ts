@@ -3,7 +3,6 @@ import type { ResultMessage, WorkerDescription, WorkerState } from '../../../../
 
 export type Heard =
   | { readonly kind: 'up'; readonly description: WorkerDescription; readonly state: WorkerState }
-  | { readonly kind: 'gpuUp'; readonly gpu: number }
   | { readonly kind: 'result'; readonly result: ResultMessage }
   | { readonly kind: 'down'; readonly reason: string; readonly gpu: number | null };
 
@@ -33,10 +32,6 @@ export class Recorder implements WorkerEvents {
 
   down(reason: string, gpu: number | null): void {
     this.add({ kind: 'down', reason, gpu });
-  }
-
-  gpuUp(gpu: number): void {
-    this.add({ kind: 'gpuUp', gpu });
   }
 
   get pending(): readonly Heard[] {
