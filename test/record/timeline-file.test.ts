@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LOAD, STATUS_INFER_TOO_LATE } from '../../src/core/action.js';
 import { Timeline } from '../../src/record/timeline.js';
 import { writeTimeline } from '../../src/record/timeline-file.js';
@@ -10,18 +10,13 @@ import { action, complete, MS, RESNET50 } from './fixtures.js';
 const SLICE = { slice: [10 * MS, 20 * MS], models: [RESNET50], warmupNs: 0 } as const;
 
 describe('writeTimeline', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'escapement-trace-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
+  const path = join(mkdtempSync(join(tmpdir(), 'trace-')), 'timeline.json');
 
   it('shows lanes of each GPU, and windows on tracks of their own', () => {
     const timeline = new Timeline(SLICE);
     complete(timeline, action({ gpu: 1, batchSize: 4, beginNs: 10_000_001 }));
     complete(timeline, action({ gpu: 0, kind: LOAD }));
     complete(timeline, action({ gpu: 0, status: STATUS_INFER_TOO_LATE, beginNs: 19 * MS, endNs: 19 * MS }));
-    const path = join(folder, 'timeline.json');
     writeTimeline(path, timeline.entries(), { seed: 1 });
 
     const trace = JSON.parse(readFileSync(path, 'utf8'));
@@ -53,7 +48,6 @@ describe('writeTimeline', () => {
   });
 
   it('is a valid trace when nothing happened', () => {
-    const path = join(folder, 'timeline.json');
     writeTimeline(path, []);
     expect(JSON.parse(readFileSync(path, 'utf8')).traceEvents).toEqual([]);
   });
