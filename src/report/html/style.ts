@@ -25,7 +25,7 @@ a { color: var(--strong); }
   linear-gradient(to left, var(--line), transparent) right / 20px 100% no-repeat scroll, var(--card); }
 section > :is(.scroll, pre) + :is(.scroll, pre), section > .scroll ~ pre { margin-top: 14px; }
 .scroll { border: 1px solid var(--line); border-radius: 10px; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 8px 12px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
 td u { text-underline-offset: 3px; text-decoration-color: var(--strong); }
 td.wrap { white-space: normal; min-width: 9em; }
@@ -51,7 +51,8 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
 #tip { position: fixed; z-index: 1; pointer-events: none; padding: 6px 10px; border-radius: 6px; font-size: 13px;
   background: var(--ink); color: var(--card); max-width: 380px; display: none; }
 @media (max-width: 600px) { main { padding: 24px 14px 40px; } h1 { font-size: 26px; } h1 + p { font-size: 16px; }
-  figure { padding: 4px 6px; } th, td { padding: 7px 9px; } }
+  figure { padding: 4px 6px; } th, td { padding: 7px; } td.t { min-width: 6em; white-space: normal; } table { font-size: 13px; line-height: 20px; }
+  .scroll :is(td, th):first-child { position: sticky; left: 0; background: var(--card); } }
 @media print { :root { --ink: #000; --muted: #444; --line: #bbb; --ground: #fff; --card: #fff; --strong: #000;
   --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 10pt; } main { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
