@@ -89,9 +89,8 @@ export const failureCountsSchema = z.object(
   >,
 );
 
-/** Count of a cause; absent in results older than the cause. */
 function causeCount(cause: Cause) {
-  const field = count().default(0).describe(CAUSE_MEANINGS[cause]);
+  const field = count(CAUSE_MEANINGS[cause]);
   // `late` is already a figure, as an outcome.
   if (cause === 'late') return field;
   const label = CAUSE_LABELS[cause];
@@ -349,9 +348,9 @@ export const runPartsSchema = z.object({
   group: list(
     partSchema.extend({
       sloMs: sloMs('its requests'),
-      latencyCdf: latencyCdfSchema
-        .default({ percentile: [], ms: [] })
-        .describe('Latency by percentile of all its offered requests, in steps of 5 up to 95.'),
+      latencyCdf: latencyCdfSchema.describe(
+        'Latency by percentile of all its offered requests, in steps of 5 up to 95.',
+      ),
     }),
     'By section of the workload; absent if there is one.',
   ).exactOptional(),
