@@ -38,23 +38,27 @@ type Part = NonNullable<RunParts[Dimension]>[number];
 
 /** Figure of a summary by name, those of its parts and percentiles included; null if there is none. */
 export function figureOf(name: string): Figure | null {
-  if (Object.hasOwn(FIGURES, name)) return FIGURES[name]!;
   const part = partOfFigure(name);
   if (part !== null) return figureOfPart(part);
   const named = parsePercentile(name);
-  if (named === null) return null;
-  const headline = headlineOf(named.percentile);
-  return headline === null ? askedFor(named) : latency(named.reading, headline);
+  return figureIn(FIGURES, name) ?? (named === null ? null : askedFor(named));
+}
+
+/** One of these figures, or a latency that every part of a run has, by name. */
+function figureIn<T extends RequestFigures>(
+  figures: Readonly<Record<string, Figure<T>>>,
+  name: string,
+): Figure<T> | null {
+  if (Object.hasOwn(figures, name)) return figures[name]!;
+  const named = parsePercentile(name);
+  const headline = named === null ? null : headlineOf(named.percentile);
+  return headline === null ? null : latency(named!.reading, headline);
 }
 
 /** Percentiles that a run must compute for the figures with these names, ascending. */
 export function percentilesOf(names: readonly string[]): number[] {
-  const asked = names.flatMap((name) => {
-    const isNamed = Object.hasOwn(FIGURES, name) || PART_FIGURE.test(name);
-    const percentile = isNamed ? undefined : parsePercentile(name)?.percentile;
-    return percentile === undefined || headlineOf(percentile) !== null ? [] : [percentile];
-  });
-  return [...new Set(asked)].sort((a, b) => a - b);
+  const named = names.flatMap((name) => parsePercentile(name)?.percentile ?? []);
+  return [...new Set(named)].filter((percentile) => headlineOf(percentile) === null).sort((a, b) => a - b);
 }
 
 /** Models that figures of these names are about. */
@@ -140,14 +144,7 @@ function memberOf(value: unknown, key: string): unknown {
 
 /** Figure of a part; null if parts have no such figure. */
 export function figureOfPart({ dimension, key, figure: name }: PartFigure): Figure | null {
-  const named = parsePercentile(name);
-  const headline = named === null ? null : headlineOf(named.percentile);
-  const figures = OF_PARTS[dimension];
-  const figure = Object.hasOwn(figures, name)
-    ? figures[name]!
-    : headline === null
-      ? null
-      : latency(named!.reading, headline);
+  const figure = figureIn(OF_PARTS[dimension], name);
   if (figure === null) return null;
   return {
     ...figure,
