@@ -7,11 +7,10 @@ import type { Cluster } from '../../core/cluster.js';
 import type { Controller } from '../../core/controller.js';
 import { timesOfBucket } from '../../core/lengths.js';
 import { timesOn } from '../../core/model.js';
-import { OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
+import type { Outcome, RequestTable } from '../../core/request.js';
 import { replayJournal } from '../../live/journal/replay.js';
 import type { LoggedAction } from '../../record/flight/flight.js';
 import { runLogs } from '../../record/flight/run-logs.js';
-import { latencyMs } from '../../record/latency.js';
 import { PartTally } from '../../record/part-tally.js';
 import type { RequestFigures, RunResult } from '../../record/results.js';
 import { compareRuns, runNames } from '../../report/compare/compare.js';
@@ -183,13 +182,14 @@ interface Compared {
 }
 
 export function figuresOf({ summary }: RunResult): Map<string, Figures> {
-  const figures = ({ goodputRps, executedLatencyMs: { p50, p99 } }: RequestFigures): Figures => ({
-    ...{ goodputRps, p50Ms: p50, p99Ms: p99 },
-  });
   return new Map([
-    ['', figures(summary)],
-    ...summary.by.model.map((one) => [one.key, figures(one)] as const),
+    ['', compared(summary)],
+    ...summary.by.model.map((one) => [one.key, compared(one)] as const),
   ]);
+}
+
+function compared({ goodputRps, executedLatencyMs: { p50, p99 } }: RequestFigures): Figures {
+  return { goodputRps, p50Ms: p50, p99Ms: p99 };
 }
 
 /** Record in the folder of a run. Throws `E_RESULTS` if it is of another experiment. */
@@ -258,12 +258,8 @@ export async function recordOfJournal(path: string, { experiment, fromNs }: Comp
   });
   if (unknown.size === core.cluster.models.length)
     refuse(path, `its models are ${[...unknown].join(', ')}, none of them simulated`);
-  const seconds = (lastNs - begunNs) / NS_PER_S;
-  const figures = (of: PartTally, part: number): Figures => {
-    const executed = of.executed(part);
-    const { p50: p50Ms, p99: p99Ms } = latencyMs(executed, executed.count);
-    return { goodputRps: of.countOf(part, OUTCOME_OK) / seconds, p50Ms, p99Ms };
-  };
+  const figures = (of: PartTally, part: number) =>
+    compared(of.figures(part, { warmupNs: begunNs, durationNs: lastNs }, false));
   return {
     figures: new Map([
       ['', figures(tally.total(), 0)],
