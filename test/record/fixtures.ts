@@ -2,6 +2,7 @@ import { Action, INFER, STATUS_OK } from '../../src/core/action.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import type { RunObserver } from '../../src/core/observer.js';
 import { RequestTable } from '../../src/core/request.js';
+import { CAUSES, type FailureCounts } from '../../src/record/causes.js';
 import type { ScheduledSummary } from '../../src/record/results.js';
 
 export const MS = 1_000_000;
@@ -56,6 +57,11 @@ export function complete(observer: RunObserver, done: Action): void {
   observer.completed(done, done.endNs, 0, 0);
 }
 
+/** Failures by cause, 0 where nothing is given. */
+export function failuresOf(counts: Partial<FailureCounts> = {}): FailureCounts {
+  return { ...(Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as FailureCounts), ...counts };
+}
+
 export const SUMMARY: ScheduledSummary = {
   name: 'example',
   kind: 'simulated',
@@ -74,18 +80,7 @@ export const SUMMARY: ScheduledSummary = {
   modelsBelow90: 2,
   modelsAssessed: 12,
   rareModels: { models: 3, offered: 30, attainment: 0.9 },
-  failures: {
-    late: 20,
-    refused: 5,
-    timedOutCold: 10,
-    timedOutQueued: 15,
-    missedWindow: 0,
-    deviceError: 0,
-    workerLost: 0,
-    overRate: 0,
-    overShare: 0,
-    restTooLong: 0,
-  },
+  failures: failuresOf({ late: 20, refused: 5, timedOutCold: 10, timedOutQueued: 15 }),
   actions: { load: 15, unload: 0, infer: 600, tooLate: 1, inferByBatch: { '1': 300, '2': 299 } },
   coldStarts: 12,
   gpu: { execUtilization: 0.8, weightsUtilization: 0.1 },

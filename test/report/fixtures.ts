@@ -13,6 +13,7 @@ import type {
   TimelineEntry,
   VariedKey,
 } from '../../src/record/results.js';
+import { failuresOf } from '../record/fixtures.js';
 
 /**
  * Goodput (requests/s) of 15 ResNet-50 on one GPU at 602 requests/s, by SLO (rows, ms) and
@@ -158,18 +159,7 @@ export function cellFixture(options: CellOptions): CellResult {
       modelsBelow90: ok / offered < 0.9 ? 15 : 0,
       modelsAssessed: 15,
       rareModels: { models: 0, offered: 0, attainment: null },
-      failures: {
-        late,
-        refused: 0,
-        timedOutCold: 0,
-        timedOutQueued: offered - ok - late,
-        missedWindow: 0,
-        deviceError: 0,
-        workerLost: 0,
-        overRate: 0,
-        overShare: 0,
-        restTooLong: 0,
-      },
+      failures: failuresOf({ late, timedOutQueued: offered - ok - late }),
       offeredLatencyMs: latencyFixture(offeredAt, 0.6 * options.sloMs),
       executedLatencyMs: latencyFixture(executedAt, 0.6 * options.sloMs),
       actions: {
@@ -328,26 +318,14 @@ export function runFixture(options: CellOptions): RunResult {
 
 /** Three models that failed for several reasons, the last with few requests, and one of which nothing failed. */
 function modelsFixture(): ModelFigures[] {
-  const none = {
-    late: 0,
-    refused: 0,
-    timedOutCold: 0,
-    timedOutQueued: 0,
-    missedWindow: 0,
-    deviceError: 0,
-    workerLost: 0,
-    overRate: 0,
-    overShare: 0,
-    restTooLong: 0,
-  };
   return [
-    modelFixture(4, 'rare', 40, 0, { coldStarts: 40, failures: { ...none, timedOutCold: 40 } }),
+    modelFixture(4, 'rare', 40, 0, { coldStarts: 40, failures: failuresOf({ timedOutCold: 40 }) }),
     modelFixture(0, 'popular', 4000, 3800, {
       coldStarts: 2,
-      failures: { ...none, late: 20, timedOutQueued: 150, missedWindow: 30 },
+      failures: failuresOf({ late: 20, timedOutQueued: 150, missedWindow: 30 }),
     }),
-    modelFixture(2, 'fine', 100, 100, { coldStarts: 1, failures: none }),
-    modelFixture(1, 'once', 1, 0, { coldStarts: 0, failures: { ...none, refused: 1 } }),
+    modelFixture(2, 'fine', 100, 100, { coldStarts: 1, failures: failuresOf() }),
+    modelFixture(1, 'once', 1, 0, { coldStarts: 0, failures: failuresOf({ refused: 1 }) }),
   ];
 }
 

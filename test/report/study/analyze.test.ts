@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Histogram } from '../../../src/record/histogram.js';
+import { latencyMs } from '../../../src/record/latency.js';
 import type { SweepResults } from '../../../src/record/results.js';
 import { commonChoice, failedCells, headline, recommend } from '../../../src/report/study/analyze.js';
 import { aggregate } from '../../../src/report/study/points.js';
@@ -37,16 +39,6 @@ describe('aggregate', () => {
   });
 
   it('has no latency where a seed had no request', () => {
-    const nothing = {
-      mean: null,
-      p50: null,
-      p90: null,
-      p95: null,
-      p99: null,
-      p999: null,
-      p9999: null,
-      max: null,
-    };
     const results = gridFixture({
       vary: [{ key: 'slo', values: ['10ms'] }],
       seeds: [1, 2],
@@ -54,7 +46,10 @@ describe('aggregate', () => {
         const cell = cellFixture({ sloMs: 10, goodputRps: 100, seed });
         if (seed === 1) return cell;
         const requests = { ...cell.summary.requests, offered: 0, ok: 0, late: 0, timeout: 0 };
-        return { ...cell, summary: { ...cell.summary, requests, offeredLatencyMs: nothing } };
+        return {
+          ...cell,
+          summary: { ...cell.summary, requests, offeredLatencyMs: latencyMs(new Histogram(), 0) },
+        };
       },
     });
     expect(aggregate(results)[0]).toMatchObject({ p50Ms: null, p99Ms: null });

@@ -1,5 +1,6 @@
 import type { CellResult } from '../../../src/record/results.js';
 import type { CellTask } from '../../../src/run/sweep/run-cell.js';
+import { failuresOf } from '../../record/fixtures.js';
 
 /** A task whose results are called like those of `cellResult`. */
 export function cellTask(key: string): CellTask {
@@ -29,18 +30,7 @@ export function cellResult(goodputRps: number, digest = '00000000000000aa'): Cel
       modelsBelow90: 1,
       modelsAssessed: 1,
       rareModels: { models: 0, offered: 0, attainment: null },
-      failures: {
-        late: 3,
-        refused: 1,
-        timedOutCold: 4,
-        timedOutQueued: 0,
-        missedWindow: 0,
-        deviceError: 0,
-        workerLost: 0,
-        overRate: 0,
-        overShare: 0,
-        restTooLong: 0,
-      },
+      failures: failuresOf({ late: 3, refused: 1, timedOutCold: 4 }),
       offeredLatencyMs: { mean: null, p50: 4, p90: 6, p95: 7, p99: 9, p999: 9.5, p9999: null, max: null },
       executedLatencyMs: { mean: 4.5, p50: 4.1, p90: 6.1, p95: 7.1, p99: 9.1, p999: 9.6, p9999: 10, max: 10 },
       actions: { load: 15, unload: 0, infer: 700, tooLate: 4, inferByBatch: { 1: 600, 2: 100 } },

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ClusterStatus } from '../../../src/live/observe/status/cluster-status.js';
-import { CAUSES, type FailureCounts } from '../../../src/record/causes.js';
+import { Histogram } from '../../../src/record/histogram.js';
+import { latencyMs } from '../../../src/record/latency.js';
 import { topLines } from '../../../src/tools/top/top-text.js';
+import { failuresOf } from '../../record/fixtures.js';
 import { clusterStatus, gpu, modelStatus, requestFigures } from './fixtures.js';
-
-const NO_FAILURES = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as unknown as FailureCounts;
 
 function lines(status: ClusterStatus, rows?: number, problem = ''): string[] {
   return topLines({ url: 'http://127.0.0.1:8002', status, problem }, rows);
@@ -37,7 +37,7 @@ describe('the state of a cluster', () => {
   it('has classes and tenants if the server has, the most active first', () => {
     const model = [modelStatus(0)];
     const class_ = [{ key: 'gold', weight: 10, share: 0.1, ...requestFigures(60, 40), gpuShare: null }];
-    const failures = { ...NO_FAILURES, overRate: 25, overShare: 10, refused: 5 };
+    const failures = failuresOf({ overRate: 25, overShare: 10, refused: 5 });
     const status = clusterStatus(1, 3, {
       by: {
         model,
@@ -101,16 +101,7 @@ describe('the state of a cluster', () => {
   });
 
   it('has dashes for what is not known', () => {
-    const none = {
-      mean: null,
-      p50: null,
-      p90: null,
-      p95: null,
-      p99: null,
-      p999: null,
-      p9999: null,
-      max: null,
-    };
+    const none = latencyMs(new Histogram(), 0);
     const idle = { ...requestFigures(0), offeredLatencyMs: none, executedLatencyMs: none };
     const unseen = { queueMs: null, copyInMs: null, execMs: null, copyOutMs: null };
     const status = clusterStatus(1, 1, {
