@@ -6,7 +6,6 @@ import { formatBytes } from '../config/units-text.js';
 import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
 import { ALL_MODELS, type DeploymentOptions, type StartNeeds } from '../serve/deployment-options.js';
-import { sessionSettings } from '../serve/session-settings.js';
 import { usageError, type ValuesOf } from './options.js';
 import type { deploymentFlags, machineFlags } from './server-options.js';
 import { weightsCacheBytes } from './weights-cache.js';
@@ -78,7 +77,7 @@ export async function completeMachine(
     return machineOptions({ ...args, repository: [] }, runtime, say, 'model');
   const machine = await machineWithoutModels(args, runtime);
   const [device] = machine.devices as OrtDeviceSpec[];
-  const { repositoryModels } = await import('../serve/repository-models.js');
+  const { repositoryModels } = await import('../serve/prepare-model.js');
   const options = { precision: runtime.precision, cacheDir: args['cache-dir'] ?? null };
   const models = await repositoryModels(repositoriesOf(args)[0], device, machine.pageBytes, say, options);
   return { ...machine, models };
@@ -129,7 +128,7 @@ function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec
     kind,
     // Each GPU of a kind that has several is a separate adapter.
     adapter: kind === 'cuda' || kind === 'dml' ? adapter + gpu : adapter,
-    session: sessionSettings(runtime),
+    session: runtime,
   }));
 }
 

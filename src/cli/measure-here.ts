@@ -11,9 +11,7 @@ import {
   surveyRepository,
 } from '../live/models/repository.js';
 import { writePadding } from '../live/models/settings.js';
-import { type MeasuredProfile, measureProfile } from '../serve/measure-profile.js';
-import { profilePaths } from '../serve/profiles.js';
-import { sessionSettings } from '../serve/session-settings.js';
+import { type MeasuredProfile, measureProfile, profilePaths } from '../serve/profiles.js';
 import { fetchStatus } from '../tools/top/fetch-status.js';
 import { runtimeOf } from './live-settings.js';
 import {
@@ -32,7 +30,7 @@ type HereArgs = MeasuringArgs & ValuesOf<typeof cacheFlags & typeof deviceFlags 
 /** Models of a repository or file, measured on a device of this machine; those that cannot be read go to `failed`. */
 export async function modelsHere(path: string, args: HereArgs, failed: Unmeasured[]): Promise<Measurable[]> {
   const runtime = await runtimeOf(args);
-  const device = { kind: args.device, adapter: args.adapter, session: sessionSettings(runtime) };
+  const device = { kind: args.device, adapter: args.adapter, session: runtime };
   const cacheDir = args['cache-dir'] ?? null;
   const models = await chosenModels(path, args.model, runtime.precision, failed);
   checkOneFile(args.out, models.length + failed.length);

@@ -1,6 +1,6 @@
 import type { EscapementError } from '../base/errors.js';
 import type { Profile } from '../config/profile.js';
-import type { Durations } from '../live/models/measure/durations.js';
+import type { Durations } from '../live/models/measure/until-stable.js';
 import { accessFlags } from './common-options.js';
 import {
   duration,

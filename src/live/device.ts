@@ -36,6 +36,9 @@ export const DEFAULT_SESSION: SessionSettings = {
   storageBufferCache: 'bucket',
 };
 
+/** Device for reading and optimizing models, whatever device is to run them. */
+export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
+
 /** Takes the time of each model's profile, times `timeScale`; 0: no time. Its outputs are zeros. */
 export interface SimulatedDeviceSpec {
   readonly kind: 'simulated';

@@ -110,3 +110,15 @@ export interface WorkerState {
   /** Absent: its models are those that it started with. */
   readonly changes?: readonly ModelChange[];
 }
+
+/** Names of kinds of GPUs, used by the experiment, by the worker and in output. */
+const KIND_NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
+
+export function isKindName(text: string): boolean {
+  return KIND_NAME.test(text);
+}
+
+/** Kind of a worker's GPUs: its own name for it, or else its provider. */
+export function kindOfWorker({ kind, gpus }: Pick<WorkerDescription, 'kind' | 'gpus'>): string {
+  return kind ?? gpus[0].provider;
+}

@@ -10,6 +10,7 @@ import type {
   OfferedVersion,
   WorkerModelList,
 } from '../live/model-list.js';
+import { byNameAndVersion } from '../live/models/scan.js';
 import type { ModelHost } from './deployment-options.js';
 
 /** Models of a controller's workers, in this process or elsewhere. */
@@ -113,9 +114,4 @@ function differing(what: string, worker: string, first: string): EscapementError
     'E_MODEL_FILE',
     `the files of ${what} on worker ${worker} differ from those on worker ${first}`,
   );
-}
-
-function byNameAndVersion(a: OfferedVersion, b: OfferedVersion): number {
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
-  return Number(a.version) - Number(b.version);
 }

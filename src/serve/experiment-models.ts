@@ -5,14 +5,12 @@ import type { LiveDevice } from '../config/schema-runtime.js';
 import { type ModelSpec, timesOn } from '../core/model.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
-import { measureBatching, withBatching } from '../live/models/measure/batching.js';
+import { measureBatching, withBatching } from '../live/models/measure/measure.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { readModelFile } from '../live/models/repository.js';
 import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
-import { checkOf } from './batching.js';
-import { findProfile } from './profiles.js';
-import { sessionSettings } from './session-settings.js';
+import { checkOf, findProfile } from './profiles.js';
 import { scaledSpec, simulatedModel } from './simulated-models.js';
 
 /**
@@ -46,7 +44,7 @@ export async function experimentMachines(experiment: Experiment): Promise<Machin
 
 function deviceSpec({ live, runtime }: Experiment, device: LiveDevice, adapter: number): DeviceSpec {
   if (device === 'simulated') return { kind: device, timeScale: live.timeScale };
-  return { kind: device, adapter: device === 'cuda' ? adapter : 0, session: sessionSettings(runtime) };
+  return { kind: device, adapter: device === 'cuda' ? adapter : 0, session: runtime };
 }
 
 interface KindDevices {

@@ -9,20 +9,27 @@ import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
 import type { ModelList, ModelProblem } from '../live/model-list.js';
 import { modelDigest } from '../live/models/digest.js';
-import { withBatching } from '../live/models/measure/batching.js';
+import { withBatching } from '../live/models/measure/measure.js';
 import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { settingsFiles } from '../live/models/model-settings.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import type { Precision } from '../live/models/precision.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
-import { findVersion, repositoryWith, scanNamed, scanRepositories } from '../live/models/scan.js';
-import { readVersions } from '../live/models/stand-ins.js';
+import {
+  findVersion,
+  noModels,
+  readVersions,
+  repositoryWith,
+  scanNamed,
+  scanRepositories,
+  scanRepository,
+} from '../live/models/scan.js';
 import { TooLong } from '../live/ort/runtime-call.js';
 import { type RuntimeProblem, runtimeProblem } from '../live/ort/runtime-problem.js';
-import { batchingNotes, checkOf } from './batching.js';
 import type { Measure } from './deployment-options.js';
-import { measureProfile } from './measure-profile.js';
-import { findProfile } from './profiles.js';
+import { batchingNotes, checkOf, findProfile, measureProfile } from './profiles.js';
+
+type Say = (what: string) => void;
 
 /** Options for preparing models for a device. */
 interface PrepareOptions {
@@ -57,7 +64,7 @@ export async function prepareModel(
   onnxPath: string,
   modelDir: string,
   options: PrepareOptions,
-  say: (what: string) => void,
+  say: Say,
   config?: string,
 ): Promise<PreparedModel> {
   const { device, pageBytes, cacheDir } = options;
@@ -86,19 +93,10 @@ function versionDigest(onnxPath: string, modelDir: string, config?: string): str
     .digest('hex');
 }
 
-/** The matching profile of a model; null: none. Throws like `prepareModel`. */
-async function knownProfile(
-  onnxPath: string,
-  { device, cacheDir }: PrepareOptions,
-  config?: string,
-): Promise<Profile | null> {
-  return (await findProfile(await readModelFile(onnxPath, config), device, cacheDir)).profile;
-}
-
 async function profileOf(
   model: RepositoryModel,
   { device, cacheDir, measure = 'full', budgetNs = BUDGETS_NS[measure] }: PrepareOptions,
-  say: (what: string) => void,
+  say: Say,
 ): Promise<Profile> {
   const known = await findProfile(model, device, cacheDir);
   const isEnough = measure !== 'full' || known.profile?.provisional !== true;
@@ -110,8 +108,6 @@ async function profileOf(
   writeWhole(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
 }
-
-type Say = (what: string) => void;
 
 export interface Repository {
   readonly dirs: readonly string[];
@@ -198,8 +194,11 @@ async function listed(
 async function seen(onnxPath: string, modelDir: string, options: PrepareOptions, config?: string) {
   const digest = versionDigest(onnxPath, modelDir, config);
   // Skips reading, which takes long, for the served models that are looked at most often.
-  const profile = measured.has(digest) ? null : await knownProfile(onnxPath, options, config);
-  if (profile !== null) remember(digest, profile.provisional === true);
+  if (!measured.has(digest)) {
+    const model = await readModelFile(onnxPath, config);
+    const { profile } = await findProfile(model, options.device, options.cacheDir);
+    if (profile !== null) remember(digest, profile.provisional === true);
+  }
   return { digest, isMeasured: measured.has(digest), isProvisional: measured.get(digest) === true };
 }
 
@@ -223,4 +222,28 @@ export function plain(error: unknown, say: Say): RuntimeProblem {
   const { detail, ...problem } = runtimeProblem(error);
   if (detail !== undefined) say(`a model fails: ${detail}`);
   return problem;
+}
+
+/**
+ * Models of a repository, ready for the device: see `prepareModel`. `say` receives lines for the operator. Throws
+ * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
+ */
+export async function repositoryModels(
+  dir: string,
+  device: OrtDeviceSpec,
+  pageBytes: number,
+  say: Say,
+  {
+    precision = 'fp32',
+    cacheDir = null,
+  }: Partial<Pick<PrepareOptions, 'cacheDir'>> & { precision?: Precision } = {},
+): Promise<WorkerModel[]> {
+  const { versions, problems, notes } = scanRepository(dir, precision);
+  if (versions.length === 0 && problems.length === 0) throw noModels(dir);
+  if (problems.length > 0) throw problems[0].error;
+  for (const note of notes) say(note);
+  const models: WorkerModel[] = [];
+  for (const { name, onnxPath } of versions)
+    models.push(await prepareModel(onnxPath, join(dir, name), { device, pageBytes, cacheDir }, say));
+  return models;
 }

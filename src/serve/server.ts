@@ -6,7 +6,9 @@ import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { noteOnKinds } from '../config/policy-notes.js';
 import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
-import type { Frontend } from '../live/frontend/frontend.js';
+import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
+import { newBudgetCounters } from '../live/frontend/limits.js';
+import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
 import { EventLog } from '../live/observe/event-log.js';
 import { statusRoute } from '../live/observe/status/describe-cluster.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
@@ -27,7 +29,6 @@ import type { ServedPort } from '../live/wire/listener.js';
 import { type Assembly, type LiveCluster, startCluster } from './cluster.js';
 import { clusterModels } from './cluster-models.js';
 import { ALL_MODELS } from './deployment-options.js';
-import { openFrontends } from './frontends.js';
 import { Joining } from './joining.js';
 import { ModelService } from './model-service.js';
 import { isUnloaded } from './model-table.js';
@@ -166,16 +167,43 @@ export class Server {
   }
 
   private async listen(): Promise<void> {
-    const { options, registry, events } = this;
+    const { options, registry } = this;
     const { host, serverVersion, metricsPort, settings, log } = options;
     const apiErrors = registerApiErrors(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
     const { classes, tenants } = settings;
     const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
-    const frontend = { ...options.frontend, ...facts, apiErrors };
-    await openFrontends(this.models, { ...options, frontend, events }, this);
+    await this.openFrontends({ ...options.frontend, ...facts, apiErrors });
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);
+  }
+
+  /** Opens both transports in parallel. */
+  private async openFrontends(frontend: Omit<FrontendOptions, 'port'>): Promise<void> {
+    const { models, events } = this;
+    const { httpPort, grpcPort, frontends: threads, world, hung } = this.options;
+    checkThreads(threads);
+    // Request bodies and answers in progress share one limit across all threads.
+    const counters = newBudgetCounters(2 * threads);
+    const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
+      openFrontendThreads(models, {
+        ...{ transport, world, threads, counters, firstSlot },
+        frontend: { ...frontend, port },
+        turnedAway: (client) => logTurnedAway(events, 'requests', client),
+        ...(hung === undefined ? {} : { hung }),
+        died: (reason) => {
+          const what = `a frontend thread ended, with its connections; it is started again: ${reason}`;
+          events.say('error', { transport, reason }, what, transport);
+        },
+      });
+    const [http, grpc] = await Promise.allSettled([
+      httpPort === null ? null : open('http', httpPort, 0),
+      grpcPort === null ? null : open('grpc', grpcPort, threads),
+    ]);
+    // Even if the other failed: both are closed with the server.
+    if (http.status === 'fulfilled') this.http = http.value;
+    if (grpc.status === 'fulfilled') this.grpc = grpc.value;
+    for (const opening of [http, grpc]) if (opening.status === 'rejected') throw opening.reason;
   }
 
   private registerGauges({ controller, assembly }: Running): void {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { kindOfWorker } from '../live/gpu-kind.js';
+import { kindOfWorker } from '../live/messages.js';
 import { EventLog } from '../live/observe/event-log.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repositoryModels } from '../../src/serve/repository-models.js';
+import { repositoryModels } from '../../src/serve/prepare-model.js';
 import { CPU, ELEMENT_TYPES, identityModel, tempDir, writeIn } from '../live/models/fixtures.js';
 import { encodeGraph } from '../live/models/small-graph.js';
 import { PAGE_BYTES, serve } from './fixtures.js';

@@ -14,7 +14,7 @@ import { readModelFile, readRepository } from '../../src/live/models/repository.
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../../src/live/worker/local-machine.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
-import { measureProfile } from '../../src/serve/measure-profile.js';
+import { measureProfile } from '../../src/serve/profiles.js';
 import { type Server, startServer } from '../../src/serve/server.js';
 import type { ServerOptions } from '../../src/serve/server-options.js';
 import { simulatedModel } from '../../src/serve/simulated-models.js';

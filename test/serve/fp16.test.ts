@@ -8,7 +8,7 @@ import { PRECISIONS } from '../../src/live/models/precision.js';
 import { openSession } from '../../src/live/ort/open-session.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
-import { repositoryModels } from '../../src/serve/repository-models.js';
+import { repositoryModels } from '../../src/serve/prepare-model.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
 import { PAGE_BYTES, serve } from './fixtures.js';
 

@@ -4,7 +4,7 @@ import { stream } from '../../src/base/random/streams.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { openSession } from '../../src/live/ort/open-session.js';
-import { repositoryModels } from '../../src/serve/repository-models.js';
+import { repositoryModels } from '../../src/serve/prepare-model.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { CPU, ELEMENT_TYPES, identityModel, tempDir } from '../live/models/fixtures.js';
 import { expectReplay, PAGE_BYTES, putMeasured, type Running, serve } from './fixtures.js';

@@ -53,8 +53,7 @@ async function cacheBytesOf(args: DoctorArgs): Promise<number> {
   const { runtimeOf } = await import('../live-settings.js');
   const runtime = await runtimeOf(args);
   if (args.memory !== undefined) return args.memory;
-  const { sessionSettings } = await import('../../serve/session-settings.js');
   const { weightsCacheBytes } = await import('../weights-cache.js');
-  const device = { kind: args.device, adapter: 0, session: sessionSettings(runtime) };
+  const device = { kind: args.device, adapter: 0, session: runtime };
   return weightsCacheBytes([device], null, runtime.memoryReserve);
 }

@@ -4,7 +4,7 @@ import { formatBytes } from '../../config/units-text.js';
 import { FREE, type TensorSignature } from '../../live/model.js';
 import type { Ensemble } from '../../live/model-list.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
-import type { MeasuredCheck } from '../../serve/batching.js';
+import type { MeasuredCheck } from '../../serve/profiles.js';
 import { table } from '../../text/table.js';
 import { json, print } from '../common-options.js';
 import { group, required, text, type ValuesOf } from '../options.js';
@@ -27,7 +27,7 @@ export async function handler({
   // Loads onnxruntime only if models are inspected.
   const { surveyRepository } = await import('../../live/models/repository.js');
   await runtimeOf({ experiment: undefined, set: [] });
-  const { measuredChecks } = await import('../../serve/batching.js');
+  const { measuredChecks } = await import('../../serve/profiles.js');
   const survey = await surveyRepository(repository);
   const withChecks = async (model: RepositoryModel) => {
     return { ...model, batching: await measuredChecks(model, cacheDir ?? null) };

@@ -1,4 +1,4 @@
-import { isKindName } from '../../live/gpu-kind.js';
+import { isKindName } from '../../live/messages.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { untilStopped } from '../interruption.js';
 import { checkPorts, hintAtHost } from '../listening.js';

@@ -6,7 +6,7 @@ import type { Cluster } from '../../core/cluster.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
 import { replayJournal } from '../../live/journal/replay.js';
-import { summarize } from '../../live/models/measure/durations.js';
+import { summarize } from '../../live/models/measure/until-stable.js';
 import type { Measurement, ReadMeasurements, Stated } from './measurement.js';
 
 /** Most durations that are kept of one batch size: the first ones. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
-import { summarize } from '../../live/models/measure/durations.js';
+import { summarize } from '../../live/models/measure/until-stable.js';
 import type { Measurement, ReadMeasurements, Stated } from './measurement.js';
 
 /** A format that is no table: how it is recognized, and how it is read. */

@@ -2,8 +2,8 @@ import { EscapementError } from '../../base/errors.js';
 import type { ClusterSpec, GpuKind } from '../../core/cluster-spec.js';
 import { bucketOf, timesOfBucket } from '../../core/lengths.js';
 import type { ModelTimes } from '../../core/model.js';
-import { kindOfWorker } from '../gpu-kind.js';
 import type { WorkerDescription } from '../messages.js';
+import { kindOfWorker } from '../messages.js';
 import type { ServedModel } from '../model.js';
 
 /** Slots for models added at run time, and their largest batch. */

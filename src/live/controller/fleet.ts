@@ -1,7 +1,7 @@
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
-import { kindOfWorker } from '../gpu-kind.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import { kindOfWorker } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { within } from '../within.js';

@@ -6,13 +6,13 @@ import { EscapementError } from '../../base/errors.js';
 import { fileDigest } from '../../base/files/file-digest.js';
 import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
-import type { OrtDeviceSpec, Provider } from '../device.js';
+import { CPU, type OrtDeviceSpec, type Provider } from '../device.js';
+import type { OpenOptions } from '../ort/open-session.js';
 import { onnxruntimeVersion } from '../ort/open-session.js';
 import { callRuntime } from '../ort/runtime-call.js';
-import type { OpenOptions } from '../ort/session-options.js';
 import { modelDigest } from './digest.js';
-import { CPU, locate } from './locate.js';
 import { productDirs } from './product-dirs.js';
+import { locate } from './scan.js';
 import { precisionOf } from './weights.js';
 
 interface OptimizedModel {

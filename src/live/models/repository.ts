@@ -6,7 +6,6 @@ import { callRuntime } from '../ort/runtime-call.js';
 import { type ModelMetadata, readSignature, type SignatureSettings } from '../ort/signature.js';
 import { modelDigest } from './digest.js';
 import { readLabels } from './labels.js';
-import { locate } from './locate.js';
 import type { Sample } from './measure/sample-inputs.js';
 import { checkDescription, modelFileName, NO_FOLDER, readFolderSettings } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
@@ -14,14 +13,15 @@ import { readSamples } from './samples.js';
 import {
   howToMake,
   isVersion,
+  locate,
   noModels,
   problem,
   type RepositoryScan,
+  readVersions,
   scanModel,
   scanRepository,
 } from './scan.js';
 import { DEFAULT_BATCH_SIZES, type ModelSettings } from './settings.js';
-import { readVersions } from './stand-ins.js';
 import { precisionOf } from './weights.js';
 
 /** A model on disk, independent of any device. */

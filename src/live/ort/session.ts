@@ -4,10 +4,9 @@ import { EscapementError } from '../../base/errors.js';
 import { invariant } from '../../base/invariant.js';
 import type { OrtDeviceSpec } from '../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape } from '../model.js';
-import { InputError, isOfInputs } from './input-error.js';
 import { openSession } from './open-session.js';
 import { PaddedBatches } from './padded-batches.js';
-import { onnxruntimeReason } from './runtime-problem.js';
+import { InputError, isOfInputs, onnxruntimeReason } from './runtime-problem.js';
 import { type Batch, bytesOfTensor, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { NS_PER_S } from '../../base/units.js';
 import { checkModel, type ModelSpec } from '../../core/model.js';
-import { isKindName } from '../gpu-kind.js';
 import type { WorkerDescription, WorkerState } from '../messages.js';
+import { isKindName } from '../messages.js';
 import { bytesOfShape, DATATYPES, type Datatype, FREE, type ServedModel } from '../model.js';
 import { checked, listOf, TEXT } from './framing.js';
 

@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../../base/units.js';
-import { deviceText } from '../../serve/measure-profile.js';
+import { deviceText } from '../../serve/profiles.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type BenchResult, type BenchRun, STAGES, type StageName, type StageSummary } from './result.js';
 import { type MeasureOptions, measureStages } from './stages.js';

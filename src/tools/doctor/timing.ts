@@ -1,7 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../../base/compiled.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
-import { type Durations, summarize } from '../../live/models/measure/durations.js';
+import { type Durations, summarize } from '../../live/models/measure/until-stable.js';
 import { formatPercent } from '../../text/numbers.js';
 import { advise, ROLES, type Row } from './check.js';
 

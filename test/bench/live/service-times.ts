@@ -2,7 +2,7 @@ import { NS_PER_MS } from '../../../src/base/units.js';
 import type { Profile } from '../../../src/config/profile.js';
 import { type Action, INFER, STATUS_OK } from '../../../src/core/action.js';
 import type { RunObserver } from '../../../src/core/observer.js';
-import { summarize } from '../../../src/live/models/measure/durations.js';
+import { summarize } from '../../../src/live/models/measure/until-stable.js';
 import type { MachineDelays } from './subject.js';
 
 /** Fewer INFERs of a kind say too little of it. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isOfInputs } from '../../../src/live/ort/input-error.js';
+import { isOfInputs } from '../../../src/live/ort/runtime-problem.js';
 
 it.each([
   [

@@ -8,7 +8,7 @@ import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { OnnxGraph } from '../../../src/live/onnx/onnx-graph.js';
-import { InputError } from '../../../src/live/ort/input-error.js';
+import { InputError } from '../../../src/live/ort/runtime-problem.js';
 import { ModelSession } from '../../../src/live/ort/session.js';
 import { bytesOfTexts, textsOf } from '../../../src/live/texts.js';
 import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';

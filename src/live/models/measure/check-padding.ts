@@ -7,8 +7,8 @@ import {
   tensorOf,
   withSizes,
 } from '../../model.js';
-import { InputError } from '../../ort/input-error.js';
 import { atOtherLength } from '../../ort/padded-batches.js';
+import { InputError } from '../../ort/runtime-problem.js';
 import type { ModelSession } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
 import { Comparer, shortNumber } from './comparer.js';

@@ -1,8 +1,9 @@
 import { atLongest } from '../../lengths.js';
 import type { TensorSignature } from '../../model.js';
+import { type ModelSignature, unbatched, withFreeOutputs } from '../../model.js';
 import { callRuntime, type OnProgress } from '../../ort/runtime-call.js';
 import type { Precision } from '../precision.js';
-import type { BatchingCheck } from './check-batching.js';
+import type { BatchingCheck, BatchingSpec } from './check-batching.js';
 import type { Timing, TimingSpec } from './session-timing.js';
 
 export interface MeasureSpec extends TimingSpec {
@@ -49,4 +50,23 @@ export async function measureModel(
 
 function total(tensors: readonly TensorSignature[]): number {
   return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+export interface BatchingTask extends BatchingSpec {
+  /** The model, optimized for the device. */
+  readonly ortPath: string;
+}
+
+/** Runs `checkBatching` in a process of its own. Rejects with its errors. */
+export function measureBatching(task: BatchingTask): Promise<BatchingCheck> {
+  return callRuntime('checkBatches', task);
+}
+
+/** Returns a model as it is served after measuring; `check` null: its batches were not checked. */
+export function withBatching<
+  T extends { readonly signature: ModelSignature; readonly batchSizes: readonly number[] },
+>(model: T, check: Pick<BatchingCheck, 'independent'> | null, freeOutputs = false): T {
+  if (check?.independent === false)
+    return { ...model, signature: unbatched(model.signature), batchSizes: [1] };
+  return freeOutputs ? { ...model, signature: withFreeOutputs(model.signature) } : model;
 }

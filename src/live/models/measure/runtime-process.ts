@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { stream } from '../../../base/random/streams.js';
+import { CPU } from '../../device.js';
 import {
   bytesOfShape,
   type Shape,
@@ -17,11 +18,10 @@ import { openSession } from '../../ort/open-session.js';
 import type { OnProgress, RuntimeJob, RuntimeReport, RuntimeTask } from '../../ort/runtime-call.js';
 import { runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession } from '../../ort/session.js';
-import { CPU } from '../locate.js';
 import type { OptimizeTask } from '../optimize.js';
-import { type BatchingTask, withBatching } from './batching.js';
 import { type BatchingCheck, type BatchingSpec, checkBatching } from './check-batching.js';
 import type { MeasuredModel, MeasureSpec } from './measure.js';
+import { type BatchingTask, withBatching } from './measure.js';
 import { findInputs, findRows, type SizedInputs, usualInputs } from './sample-inputs.js';
 import { MEASURE_BUDGET_NS, timeSession } from './session-timing.js';
 

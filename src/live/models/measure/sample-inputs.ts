@@ -13,7 +13,7 @@ import {
   tensorOf,
   withSizes,
 } from '../../model.js';
-import { InputError } from '../../ort/input-error.js';
+import { InputError } from '../../ort/runtime-problem.js';
 import type { ModelSession } from '../../ort/session.js';
 import { bytesOfTexts } from '../../texts.js';
 

@@ -5,13 +5,12 @@ import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import type { ModelSignature, Shape } from '../../model.js';
 import { deviceMemory } from '../../ort/device-memory.js';
-import { InputError } from '../../ort/input-error.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import type { OnProgress } from '../../ort/runtime-call.js';
+import { InputError } from '../../ort/runtime-problem.js';
 import { ModelSession } from '../../ort/session.js';
-import { type Durations, summarize } from './durations.js';
 import type { Sample, SizedInputs } from './sample-inputs.js';
-import { timeUntilStable } from './until-stable.js';
+import { type Durations, summarize, timeUntilStable } from './until-stable.js';
 
 export interface TimingSpec {
   readonly signature: ModelSignature;

@@ -14,8 +14,7 @@ import {
 import type { OrtDeviceSpec } from '../../device.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
-import { InputError } from '../../ort/input-error.js';
-import { runtimeProblem } from '../../ort/runtime-problem.js';
+import { InputError, runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
 import { areApart, buffersOf, freeLarge, Signal } from '../../transfer.js';
 import {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { measureBatching } from '../../../../src/live/models/measure/batching.js';
 import { checkBatching } from '../../../../src/live/models/measure/check-batching.js';
 import { toleranceOf } from '../../../../src/live/models/measure/comparer.js';
+import { measureBatching } from '../../../../src/live/models/measure/measure.js';
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { CPU, ELEMENT_TYPES, identityModel, tempDir, writeIn } from '../fixtures.js';

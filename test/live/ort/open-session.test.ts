@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../../src/live/device.js';
-import { openSession } from '../../../src/live/ort/open-session.js';
-import { sessionOptions } from '../../../src/live/ort/session-options.js';
+import { openSession, sessionOptions } from '../../../src/live/ort/open-session.js';
 import { smallestModel } from '../../../src/live/ort/warm-up.js';
 
 const LEVEL = { level: 'disabled' } as const;
