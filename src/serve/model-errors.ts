@@ -47,8 +47,8 @@ export function gone(name: string): ServiceError {
 
 /** Text after the reason of a failed load: the versions still served; '' if none is. */
 export function whatIsServed(before: readonly Deployed[], after: readonly Deployed[]): string {
-  const ready = after.filter(({ state }) => state === 'ready');
-  const had = new Set(before.filter(({ state }) => state === 'ready').map(({ handle }) => handle));
+  const ready = after.filter(({ status }) => status === 'ready');
+  const had = new Set(before.filter(({ status }) => status === 'ready').map(({ handle }) => handle));
   const kept = ready.some(({ handle }) => had.has(handle));
   const came = ready
     .filter(({ handle }) => !had.has(handle))

@@ -28,7 +28,7 @@ import {
 } from './deployment-options.js';
 import { clientReason, coded, gone, noneServed, noSuchModel, unknown, whatIsServed } from './model-errors.js';
 import { ModelHandles } from './model-handles.js';
-import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnloaded } from './model-table.js';
+import { type Deployed, isUnloaded, ModelTable, NOT_SERVED, shownState } from './model-table.js';
 import { ServedPipelines } from './served-pipelines.js';
 
 /** Time that a request for the index waits for a look at the disk, which profiling of a model may delay. */
@@ -190,7 +190,7 @@ export class ModelService implements WatchedService {
   /** The previous version stays if that fails. */
   async load(name: string, config?: string): Promise<void> {
     this.checkControl();
-    await this.bringIn(name, true, { config });
+    await this.bringIn(name, config);
     await this.tellNow();
   }
 
@@ -214,12 +214,17 @@ export class ModelService implements WatchedService {
       await Promise.all(
         rows.map(async (row) => {
           if (row.handle >= 0) {
-            table.put({ ...row, state: 'unloading', reason: 'being unloaded', handle: -1, digest: null });
+            table.put({ ...row, status: 'unloading', problem: '', handle: -1, digest: null });
             const leave = () =>
               this.there.handles.drop(row.handle, `model ${JSON.stringify(name)} is unloaded`);
             await this.retire(row, 'a client has unloaded it', leave);
           }
-          table.put({ ...row, state: 'unavailable', reason: whyUnloaded(row), handle: -1, digest: null });
+          const { status } = row;
+          const isFailed = row.handle < 0 && (status === 'failed' || status === 'withdrawn');
+          table.put({
+            ...{ ...row, status: isFailed ? 'withdrawn' : 'unloaded', handle: -1, digest: null },
+            problem: row.handle < 0 ? row.problem : '',
+          });
         }),
       );
     });
@@ -288,7 +293,7 @@ export class ModelService implements WatchedService {
         const handle = this.there.handles.issue(model, index);
         this.configure(name, model.config);
         const digest = model.digest ?? '';
-        this.table.put({ name, version, state: 'ready', reason: '', handle, model, digest });
+        this.table.put({ name, version, status: 'ready', problem: '', handle, model, digest });
       }
     });
   }
@@ -349,7 +354,7 @@ export class ModelService implements WatchedService {
       for (const { name, version } of versions) {
         const before = table.get(name, version);
         if (isChosen(name) && (before === null || isUnloaded(before)))
-          table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting to be prepared' });
+          table.put({ ...NOT_SERVED, name, version, status: 'waiting' });
       }
     });
     this.list(list, null);
@@ -364,7 +369,7 @@ export class ModelService implements WatchedService {
     const served = versionsByName(
       this.table
         .all()
-        .map((row) => (row.state === 'ready' && row.reason === '' ? row : { ...row, digest: null })),
+        .map((row) => (row.status === 'ready' && row.problem === '' ? row : { ...row, digest: null })),
     );
     const offered = versionsByName([
       ...versions,
@@ -391,9 +396,11 @@ export class ModelService implements WatchedService {
       if (found.length > 0) problems.set(name, found[0]);
     };
     await this.atOnce(names, (name) => bring(name, false));
-    const unmeasured = names.filter((name) => table.versions(name).some(({ state }) => state === 'loading'));
+    const unmeasured = names.filter((name) =>
+      table.versions(name).some((row) => shownState(row).state === 'loading'),
+    );
     await this.atOnce(unmeasured, (name) => bring(name, true));
-    const isAny = table.all().some(({ state }) => state === 'ready');
+    const isAny = table.all().some(({ status }) => status === 'ready');
     const inOrder = names.flatMap((name) => problems.get(name) ?? []);
     if (!isAny && inOrder.length > 0) throw noneServed(inOrder);
   }
@@ -422,9 +429,9 @@ export class ModelService implements WatchedService {
     const asFound = this.servedAsFound(list);
     for (const name of table.names) {
       const rows = table.versions(name);
-      const isServed = rows.some(({ state }) => state === 'ready');
+      const isServed = rows.some(({ status }) => status === 'ready');
       const isRight = isServed ? !kept.has(name) || asFound.has(name) : rows.every(isUnloaded);
-      if (!isRight) await this.bringIn(name, false).catch(() => {});
+      if (!isRight) await this.renew(name);
     }
   }
 
@@ -433,7 +440,7 @@ export class ModelService implements WatchedService {
     const present = new Set([...list.versions, ...list.problems].map(({ name }) => name));
     this.pipelines.list(list, null, this.place);
     this.replace();
-    for (const name of present) await this.bringIn(name, false).catch(() => {});
+    for (const name of present) await this.renew(name);
     for (const name of this.table.names)
       if (!present.has(name)) await this.forget(name, 'its folder is gone');
   }
@@ -462,19 +469,23 @@ export class ModelService implements WatchedService {
     );
   }
 
-  /** Deploys the model in its current version on the workers' disks. Rejects with a `ServiceError`. */
-  private bringIn(
-    name: string,
-    isAsked: boolean,
-    given?: { readonly config: string | undefined },
-  ): Promise<void> {
+  /** Makes the model match the workers' disks where no client waits for it. Never rejects. */
+  private async renew(name: string): Promise<void> {
+    await this.turns.take(name, () => this.bring(name, { mayMeasure: true, isAsked: false })).catch(() => {});
+  }
+
+  /**
+   * Deploys the model in its current version on the workers' disks, for a client, with that `config`. Rejects with a
+   * `ServiceError`.
+   */
+  private bringIn(name: string, config: string | undefined): Promise<void> {
     return this.turns.take(name, async () => {
       const before = this.table.versions(name);
-      const config = this.configs.get(name);
-      if (given !== undefined) this.configure(name, given.config);
-      const [problem] = await this.bring(name, { mayMeasure: true, isAsked });
-      if (problem === undefined) return;
+      const last = this.configs.get(name);
       this.configure(name, config);
+      const [problem] = await this.bring(name, { mayMeasure: true, isAsked: true });
+      if (problem === undefined) return;
+      this.configure(name, last);
       const rest = whatIsServed(before, this.table.versions(name));
       const why = `model ${JSON.stringify(name)} cannot be loaded: ${this.reasonOf(problem)}${rest}`;
       throw new ServiceError('failed', why);
@@ -499,9 +510,9 @@ export class ModelService implements WatchedService {
       this.dropOthers(name, [], 'a pipeline has its name');
       const isMissing = (model: string) =>
         this.pipelines.modelsOf(model) === undefined &&
-        table.versions(model).every(({ state }) => state !== 'ready');
+        table.versions(model).every(({ status }) => status !== 'ready');
       for (const model of how.isAsked ? steps : [])
-        if (isMissing(model)) await this.bringIn(model, true).catch(() => {});
+        if (isMissing(model)) await this.bringIn(model, this.configs.get(model)).catch(() => {});
       this.replace();
       const why = this.pipelines.problemOf(name);
       return why === '' ? [] : [new EscapementError('E_MODEL_FILE', why)];
@@ -514,7 +525,7 @@ export class ModelService implements WatchedService {
         this.failed(name, one, error, table.get(name, one), how);
     }
     // A substitute for a damaged version is not loaded next to the served one, but stays if it is the served one.
-    const served = table.versions(name).filter(({ state }) => state === 'ready');
+    const served = table.versions(name).filter(({ status }) => status === 'ready');
     const wanted = versions.filter(
       ({ standsIn, version }) =>
         standsIn !== true || served.length === 0 || served.some((row) => row.version === version),
@@ -548,24 +559,24 @@ export class ModelService implements WatchedService {
     { mayMeasure, isAsked }: Bringing,
   ): Promise<boolean> {
     const { table } = this;
-    const isServed = before?.state === 'ready';
+    const isServed = before?.status === 'ready';
     const { host, handles } = this.there;
     const isRefined = isAsked && before?.model?.isProvisional === true && !isProvisional;
     if (isServed && before.digest === digest && !isRefined) {
       await host.spread(handles.indexOf(before.handle), workers);
-      table.put({ ...before, reason: '' });
+      table.put({ ...before, problem: '' });
       return false;
     }
     const isLater = !isMeasured && !mayMeasure;
     if (!isServed) {
-      const reason = isLater ? 'waiting to be measured' : isMeasured ? 'being prepared' : MEASURING;
-      table.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
+      const status = isLater ? 'unmeasured' : isMeasured ? 'preparing' : 'measuring';
+      table.put({ ...NOT_SERVED, name, version, status });
     }
     if (isLater) return false;
     const reference = { name, version, digest, config: this.configs.get(name) };
     const { index, model } = await host.addModel(reference);
     const handle = handles.issue(model, index);
-    table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
+    table.put({ name, version, status: 'ready', problem: '', handle, model, digest: model.digest ?? '' });
     this.events.info({ model: name, version }, 'model is ready');
     if (before !== null && before.handle >= 0) {
       const leave = () => handles.replace(before.handle, handle);
@@ -600,20 +611,18 @@ export class ModelService implements WatchedService {
     how: Pick<Bringing, 'isAsked'> = { isAsked: false },
   ): void {
     if (this.isClosed) return;
-    const isServed = before?.state === 'ready';
-    const why = this.reasonOf(error);
-    const reason = isServed
-      ? `serves the model loaded before; its replacement is rejected: ${why}`
-      : `not available: ${why}`;
-    if (how.isAsked || before?.reason !== reason) {
+    const isServed = before?.status === 'ready';
+    const problem = this.reasonOf(error);
+    const row: Deployed = isServed
+      ? { ...before, problem }
+      : { ...NOT_SERVED, name, version, status: 'failed', problem };
+    if (how.isAsked || before?.status !== row.status || before.problem !== problem) {
       const what = isServed
         ? 'its replacement is rejected; the model loaded before stays in service'
         : 'model cannot be loaded';
       this.events.warn({ model: name, version, error: error.message }, what);
     }
-    this.table.put(
-      isServed ? { ...before, reason } : { ...NOT_SERVED, name, version, state: 'unavailable', reason },
-    );
+    this.table.put(row);
   }
 
   /** Lists models, or one, that lie on disk and are not loaded. */
@@ -673,7 +682,7 @@ export class ModelService implements WatchedService {
       const { handles } = this.there;
       const seen: typeof before = new Map();
       for (const row of this.table.all()) {
-        if (row.state !== 'ready' || handles.indexOf(row.handle) < 0) continue;
+        if (row.status !== 'ready' || handles.indexOf(row.handle) < 0) continue;
         if (this.pipelines.needs(row.handle)) continue;
         const uses = handles.usesOf(row.handle);
         const last = before.get(row.handle);
@@ -730,8 +739,8 @@ export class ModelService implements WatchedService {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * (row.pauseMs ?? FIRST_PAUSE_MS / 2));
     this.events.warn({ model: name, version, error: error.message, pauseMs }, 'model cannot be loaded again');
     const why = `cannot be loaded again: ${this.reasonOf(error)}`;
-    const reason = `not available: it ${why}; requests after ${pauseMs / 1000} s try again`;
-    table.put({ ...row, state: 'unavailable', reason });
+    const problem = `it ${why}; requests after ${pauseMs / 1000} s try again`;
+    table.put({ ...row, status: 'failed', problem });
     there.handles.drop(handle, `model ${JSON.stringify(name)} ${why}`);
     const retry = () => {
       if (table.get(name, version)?.handle !== handle) return;
@@ -818,7 +827,11 @@ export class ModelService implements WatchedService {
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
     if (notReady !== null || takesOver) return { notReady, takesRequests, takesOver, ...same };
     if (this.isStarting)
-      return { notReady: `starting: ${this.lacks || progress(models)}`, takesRequests: true, ...same };
+      return {
+        notReady: `starting: ${this.lacks || progress(this.table.all())}`,
+        takesRequests: true,
+        ...same,
+      };
     const isEmpty = entries.length === 0 && host.away.length > 0;
     const why = `there is no model, and some workers are absent: ${host.away.join(', ')}`;
     return { notReady: isEmpty ? why : null, ...same };
@@ -855,11 +868,11 @@ const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
 };
 
 /** Progress of a start. */
-function progress(models: ServiceState['entries']): string {
-  const wanted = models.filter((entry) => !isUnloaded(entry));
+function progress(rows: readonly Deployed[]): string {
+  const wanted = rows.filter((row) => !isUnloaded(row));
   if (wanted.length === 0) return 'looking for models';
-  const ready = wanted.filter(({ state }) => state === 'ready').length;
-  const measured = wanted.find(({ reason }) => reason === MEASURING);
+  const ready = wanted.filter(({ status }) => status === 'ready').length;
+  const measured = wanted.find(({ status }) => status === 'measuring');
   const doing = measured === undefined ? 'loading the others' : `measuring ${measured.name}`;
   return `${ready} of ${wanted.length} models are ready; ${doing}`;
 }

@@ -3,13 +3,32 @@ import type { ModelList } from '../live/model-list.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import type { ModelEntry } from '../live/service.js';
 
-/** Deployment state of one version of a model. */
+/**
+ * Statuses of a version on its way into service and out of it, each with its state in the repository index, the reason
+ * there, and what precedes a problem.
+ */
+const STATUSES = {
+  /** Never loaded, or unloaded by a client. */
+  unloaded: ['unavailable', 'unloaded', 'unloaded; its files cannot be loaded: '],
+  /** Unloaded by a client after it had failed. */
+  withdrawn: ['unavailable', 'unloaded', 'unloaded; it was not available: '],
+  waiting: ['loading', 'waiting to be prepared', ''],
+  preparing: ['loading', 'being prepared', ''],
+  unmeasured: ['loading', 'waiting to be measured', ''],
+  measuring: ['loading', 'being measured', ''],
+  /** With a problem, its replacement is rejected. */
+  ready: ['ready', '', 'serves the model loaded before; its replacement is rejected: '],
+  unloading: ['unloading', 'being unloaded', ''],
+  failed: ['unavailable', 'not available', 'not available: '],
+} as const satisfies Record<string, readonly [ModelEntry['state'], reason: string, before: string]>;
+
+/** Deployment of one version of a model. */
 export interface Deployed {
   readonly name: string;
   readonly version: string;
-  readonly state: ModelEntry['state'];
-  /** As in `ModelEntry`. */
-  readonly reason: string;
+  readonly status: keyof typeof STATUSES;
+  /** Why it, or its replacement, cannot be loaded, for clients; '' if it can. */
+  readonly problem: string;
   /** Handle under which it is served; −1: none. */
   readonly handle: number;
   readonly model: ServedModel | null;
@@ -20,25 +39,19 @@ export interface Deployed {
 }
 
 /** Fields of a version that is not served. */
-export const NOT_SERVED = { handle: -1, model: null, digest: null } as const;
-/** Reason why a model without a profile is not ready yet. */
-export const MEASURING = 'being measured';
-/** Reason of a version that was never loaded, or that a client unloaded; more may follow. */
-const UNLOADED = 'unloaded';
-const WRONG = `${UNLOADED}; its files cannot be loaded: `;
+export const NOT_SERVED = { problem: '', handle: -1, model: null, digest: null } as const;
 /** Version under which a model is listed if none is known. */
 const NO_VERSION = '1';
 
 /** True if it is deliberately not served. */
-export function isUnloaded({ state, reason }: Pick<Deployed, 'state' | 'reason'>): boolean {
-  return state === 'unavailable' && reason.startsWith(UNLOADED);
+export function isUnloaded({ status }: Pick<Deployed, 'status'>): boolean {
+  return status === 'unloaded' || status === 'withdrawn';
 }
 
-/** Reason for a version that a client unloads: an earlier failure stays known. */
-export function whyUnloaded(row: Deployed): string {
-  const { state, handle, reason } = row;
-  if (state !== 'unavailable' || handle >= 0) return UNLOADED;
-  return isUnloaded(row) ? reason : `${UNLOADED}; it was ${reason}`;
+/** State and reason in the repository index. */
+export function shownState({ status, problem }: Deployed): Pick<ModelEntry, 'state' | 'reason'> {
+  const [state, reason, before] = STATUSES[status];
+  return { state, reason: problem === '' ? reason : before + problem };
 }
 
 /** All versions of all models, ordered by name and version. */
@@ -69,7 +82,7 @@ export class ModelTable {
   put(row: Deployed): void {
     const versions = this.rows.get(row.name) ?? new Map<string, Deployed>();
     const before = versions.get(row.version);
-    const fields = ['state', 'reason', 'handle', 'model', 'digest', 'pauseMs'] as const;
+    const fields = ['status', 'problem', 'handle', 'model', 'digest', 'pauseMs'] as const;
     if (before !== undefined && fields.every((field) => before[field] === row[field])) return;
     this.rows.set(row.name, versions);
     versions.set(row.version, row);
@@ -108,24 +121,23 @@ export class ModelTable {
     reasonOf: (error: Error) => string,
   ): void {
     const found = new Map<string, Map<string, string>>();
-    const add = (name: string, version: string, reason: string) => {
-      const reasons = found.get(name) ?? new Map<string, string>();
-      found.set(name, reasons.set(version, reason));
+    const add = (name: string, version: string, problem: string) => {
+      const ofName = found.get(name) ?? new Map<string, string>();
+      found.set(name, ofName.set(version, problem));
     };
-    for (const { name, version } of versions) add(name, version, UNLOADED);
+    for (const { name, version } of versions) add(name, version, '');
     for (const { name, version, error } of problems)
-      for (const one of version === null ? this.affected(name) : [version])
-        add(name, one, WRONG + reasonOf(error));
+      for (const one of version === null ? this.affected(name) : [version]) add(name, one, reasonOf(error));
     this.batch(() => {
-      for (const { name, version, state, handle } of rows) {
-        const isAway = state === 'unavailable' && handle < 0;
+      for (const row of rows) {
+        const { name, version, status, handle } = row;
+        const isAway = isUnloaded(row) || (status === 'failed' && handle < 0);
         if (isAway && found.get(name)?.has(version) !== true) this.remove(name, version);
       }
-      for (const [name, reasons] of found) {
-        for (const [version, reason] of reasons) {
-          const before = this.get(name, version);
-          const isNews = before === null || before.reason === UNLOADED || before.reason.startsWith(WRONG);
-          if (isNews) this.put({ ...NOT_SERVED, ...before, name, version, state: 'unavailable', reason });
+      for (const [name, ofName] of found) {
+        for (const [version, problem] of ofName) {
+          const { status, ...before } = this.get(name, version) ?? { ...NOT_SERVED, status: 'unloaded' };
+          if (status === 'unloaded') this.put({ ...before, name, version, status, problem });
         }
       }
     });
@@ -138,13 +150,16 @@ export class ModelTable {
   ): readonly ModelEntry[] {
     return this.names.flatMap((name) => {
       const versions = this.versions(name);
-      const chosen = versions.findLast(({ state }) => state === 'ready') ?? versions.at(-1);
+      const chosen = versions.findLast(({ status }) => status === 'ready') ?? versions.at(-1);
       const label = labels.numberOf(name);
       return versions.map((row) => {
-        const { version, state, reason, handle, model } = row;
-        const index = state === 'ready' ? handle : -1;
-        const isDefault = row === chosen;
-        return { name, label, version, isDefault, state, reason, ...blockedOf(index), index, model };
+        const { version, status, handle, model } = row;
+        const index = status === 'ready' ? handle : -1;
+        return {
+          ...{ name, label, version, isDefault: row === chosen, ...shownState(row) },
+          ...(isUnloaded(row) && { isUnloaded: true }),
+          ...{ ...blockedOf(index), index, model },
+        };
       });
     });
   }

@@ -31,7 +31,6 @@ import { clusterModels } from './cluster-models.js';
 import { ALL_MODELS } from './deployment-options.js';
 import { Joining } from './joining.js';
 import { ModelService } from './model-service.js';
-import { isUnloaded } from './model-table.js';
 import { logReadiness, logTurnedAway } from './server-log.js';
 import { observersOf } from './server-observers.js';
 import type { ServerOptions } from './server-options.js';
@@ -328,8 +327,8 @@ export function modelStates({
 }
 
 function stateOf(entry: ModelEntry): ModelState {
-  const { state, reason, blocked } = entry;
+  const { state, reason, blocked, isUnloaded = false } = entry;
   if (blocked !== undefined) return 'unavailable';
   if (state === 'ready' && reason !== '') return 'outdated';
-  return isUnloaded(entry) ? 'unloaded' : state;
+  return isUnloaded ? 'unloaded' : state;
 }

@@ -1,29 +1,29 @@
 import { expect, it } from 'vitest';
 import { EscapementError } from '../../src/base/errors.js';
-import type { ModelEntry } from '../../src/live/service.js';
+import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import { clientReason, noneServed } from '../../src/serve/model-errors.js';
+import { type Deployed, ModelTable, NOT_SERVED } from '../../src/serve/model-table.js';
 import { modelStates } from '../../src/serve/server.js';
 
-it.each<[ModelEntry['state'], string, string]>([
-  ['ready', '', 'ready'],
-  ['ready', 'serves the model loaded before; its replacement is rejected: no such file', 'outdated'],
-  ['loading', 'being measured', 'loading'],
-  ['unloading', 'being unloaded', 'unloading'],
-  ['unavailable', 'unloaded', 'unloaded'],
-  ['unavailable', 'unloaded; its files cannot be loaded: no such file', 'unloaded'],
-  ['unavailable', 'not available: no such file', 'unavailable'],
-])('a version that is %s (%j) counts as %s', (state, reason, counted) => {
-  const entry: ModelEntry = {
-    name: 'm',
-    version: '1',
-    isDefault: true,
-    state,
-    reason,
-    index: -1,
-    model: null,
-  };
-  expect(modelStates({ notReady: null, entries: [entry] })).toEqual([{ name: 'm', state: counted }]);
-});
+it.each<[Deployed['status'], problem: string, state: string, reason: string, counted: string]>([
+  ['ready', '', 'ready', '', 'ready'],
+  ['ready', 'x', 'ready', 'serves the model loaded before; its replacement is rejected: x', 'outdated'],
+  ['measuring', '', 'loading', 'being measured', 'loading'],
+  ['unloading', '', 'unloading', 'being unloaded', 'unloading'],
+  ['unloaded', '', 'unavailable', 'unloaded', 'unloaded'],
+  ['unloaded', 'x', 'unavailable', 'unloaded; its files cannot be loaded: x', 'unloaded'],
+  ['withdrawn', 'x', 'unavailable', 'unloaded; it was not available: x', 'unloaded'],
+  ['failed', 'x', 'unavailable', 'not available: x', 'unavailable'],
+])(
+  'a version that is %s (%j) is shown as %s (%j), and counted as %s',
+  (status, problem, state, reason, counted) => {
+    const table = new ModelTable(() => {});
+    table.put({ ...NOT_SERVED, name: 'm', version: '1', status, problem });
+    const entries = table.entries(new ModelLabels(), () => ({}));
+    expect(entries).toMatchObject([{ name: 'm', version: '1', isDefault: true, state, reason, index: -1 }]);
+    expect(modelStates({ notReady: null, entries })).toEqual([{ name: 'm', state: counted }]);
+  },
+);
 
 const device = (what: string) => new EscapementError('E_DEVICE', what);
 

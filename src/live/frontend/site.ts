@@ -106,9 +106,10 @@ export class Catalog {
   }
 
   /** The model of an entry that takes requests now, otherwise throws an `ApiError`. */
-  ready({ name, state, reason, model }: ModelEntry): ServedModel {
+  ready(entry: ModelEntry): ServedModel {
+    const { name, state, reason, model } = entry;
     const { notReady, takesRequests = false } = this.service.state;
-    if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(name, reason);
+    if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(entry);
     if (notReady !== null && !takesRequests) this.checkServerReady();
     if (state === 'loading' || model === null) {
       this.want(name);
@@ -226,17 +227,18 @@ export class Catalog {
     void this.service.wants(name);
   }
 
-  private known({ name, state, reason, model }: ModelEntry): ServedModel {
+  private known(entry: ModelEntry): ServedModel {
+    const { name, state, reason, model } = entry;
     if (model !== null) return model;
     if (state === 'loading')
       throw new ApiError('notReady', `model ${shown(name)} is not known yet: ${reason}`);
-    throw this.notLoaded(name, reason);
+    throw this.notLoaded(entry);
   }
 
-  private notLoaded(name: string, reason: string): ApiError {
+  private notLoaded({ name, reason, isUnloaded = false }: ModelEntry): ApiError {
     const { howLoaded = CLIENTS_LOAD } = this.service.state;
     // What is wrong with a model has to be corrected first.
-    const how = reason.startsWith('unload') ? `; ${howLoaded}` : '';
+    const how = isUnloaded ? `; ${howLoaded}` : '';
     return new ApiError('notReady', `model ${shown(name)} is ${reason}${how}`);
   }
 

@@ -55,7 +55,7 @@ export class FakeService implements WatchedService {
     const { current } = this.served;
     const entries = current.entries.map((entry): ModelEntry => {
       if (!this.unloaded.has(entry.name)) return entry;
-      return { ...entry, state: 'unavailable', reason: 'unloaded', index: -1 };
+      return { ...entry, state: 'unavailable', reason: 'unloaded', isUnloaded: true, index: -1 };
     });
     return { ...current, entries, ...(howLoaded === undefined ? {} : { howLoaded }) };
   }
