@@ -26,72 +26,51 @@ export interface JoiningOptions {
   readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
 }
 
-/** Registration of workers at a server: its port, log and metrics. */
-export class Joining {
+/** Port at which workers register with a server. */
+export interface Joining extends ServedPort {
   readonly maxGpus: number;
-
-  private constructor(
-    options: JoiningOptions,
-    private readonly registrations: Registrations,
-    private readonly endpoint: ServedPort,
-  ) {
-    this.maxGpus = options.maxGpus;
-  }
-
-  /** Listens. Throws `E_LISTEN` and `E_TLS`. */
-  static async open(
-    options: JoiningOptions,
-    { network }: Pick<World, 'network'>,
-    clock: Clock,
-    log: EventLog,
-  ): Promise<Joining> {
-    const say = (level: 'info' | 'warn', worker: string, what: string) =>
-      log.say(level, { worker }, `worker ${worker} ${what}`, `worker ${worker}`);
-    const registrations = new Registrations({
-      newLink: options.newLink,
-      clock,
-      events: {
-        joined: (worker) => say('info', worker, 'has joined'),
-        left: (worker, why) => say(why === LEASE_HAS_ENDED ? 'warn' : 'info', worker, `has left: ${why}`),
-        refused: (worker, why) => say('warn', worker, `is not accepted: ${why}`),
-        turnedAway: (from, why) => {
-          const what = `a worker that registers from ${from} is rejected: ${why}`;
-          log.say('warn', { from }, what, 'registrations');
-        },
-      },
-    });
-    try {
-      return new Joining(
-        options,
-        registrations,
-        await openRegistration(registrations, { ...options, time: clock.time, network }),
-      );
-    } catch (error) {
-      registrations.close();
-      throw error;
-    }
-  }
-
-  get port(): number {
-    return this.endpoint.port;
-  }
-
   /** Starts to admit workers. */
-  begin(fleet: Fleet): void {
-    this.registrations.begin(fleet);
-  }
+  begin(fleet: Fleet): void;
+}
 
-  register(registry: Registry): void {
-    registerJoining(registry, this.registrations);
-  }
-
-  renew(tls: ServerTls): void {
-    this.endpoint.renew(tls);
-  }
-
-  /** Stops taking registrations; workers stay connected. */
-  async close(): Promise<void> {
-    this.registrations.close();
-    await this.endpoint.close();
+/** Takes registrations, with a log and metrics of them, until it is closed: workers stay connected. Throws `E_LISTEN` and `E_TLS`. */
+export async function openJoining(
+  options: JoiningOptions,
+  { network }: Pick<World, 'network'>,
+  clock: Clock,
+  log: EventLog,
+  registry: Registry,
+): Promise<Joining> {
+  const say = (level: 'info' | 'warn', worker: string, what: string) =>
+    log.say(level, { worker }, `worker ${worker} ${what}`, `worker ${worker}`);
+  const registrations = new Registrations({
+    newLink: options.newLink,
+    clock,
+    events: {
+      joined: (worker) => say('info', worker, 'has joined'),
+      left: (worker, why) => say(why === LEASE_HAS_ENDED ? 'warn' : 'info', worker, `has left: ${why}`),
+      refused: (worker, why) => say('warn', worker, `is not accepted: ${why}`),
+      turnedAway: (from, why) => {
+        const what = `a worker that registers from ${from} is rejected: ${why}`;
+        log.say('warn', { from }, what, 'registrations');
+      },
+    },
+  });
+  try {
+    const endpoint = await openRegistration(registrations, { ...options, time: clock.time, network });
+    registerJoining(registry, registrations);
+    return {
+      maxGpus: options.maxGpus,
+      port: endpoint.port,
+      begin: (fleet) => registrations.begin(fleet),
+      renew: (tls) => endpoint.renew(tls),
+      close: () => {
+        registrations.close();
+        return endpoint.close();
+      },
+    };
+  } catch (error) {
+    registrations.close();
+    throw error;
   }
 }

@@ -29,7 +29,7 @@ import type { ServedPort } from '../live/wire/listener.js';
 import { type Assembly, type LiveCluster, startCluster } from './cluster.js';
 import { clusterModels } from './cluster-models.js';
 import { ALL_MODELS } from './deployment-options.js';
-import { Joining } from './joining.js';
+import { type Joining, openJoining } from './joining.js';
 import { ModelService } from './model-service.js';
 import { logReadiness, logTurnedAway } from './server-log.js';
 import { observersOf } from './server-observers.js';
@@ -104,8 +104,7 @@ export class Server {
     const { options, registry, clock, models, events } = this;
     const { links, minWorkers = links.length, settings } = options;
     if (options.joining !== undefined) {
-      this.joining = await Joining.open(options.joining, options.world, clock, events);
-      this.joining.register(registry);
+      this.joining = await openJoining(options.joining, options.world, clock, events, registry);
       await this.listen();
     }
     const { joining } = this;

@@ -29,11 +29,8 @@ export function slowModelsWarning(models: readonly TimedModel[]): string | null 
   const others = slow.length > MOST_NAMED ? ` and ${slow.length - MOST_NAMED} more` : '';
   const longestNs = Math.max(...slow.map(({ execNs }) => execNs));
   const enough = formatDuration(STEP_NS * Math.ceil((ROOM * longestNs) / STEP_NS));
-  const who = slow.length === 1 ? 'a model takes' : `${slow.length} models take`;
-  const whose = slow.length === 1 ? 'its' : 'their';
   return (
-    `${who} longer on this device than ${whose} SLO allows, ` +
-    `so that no request can be answered in time: ${named.join(', ')}${others}. ` +
+    `some models take longer on this device than their SLO allows, so none of their requests can be answered in time: ${named.join(', ')}${others}. ` +
     `Use a longer SLO (--set slo=${enough}, or slo in the config.yaml of a model) or a faster device`
   );
 }

@@ -7,7 +7,7 @@ import { FleetWorker } from '../../src/live/controller/fleet-worker.js';
 import { EventLog } from '../../src/live/observe/event-log.js';
 import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
-import { Joining } from '../../src/serve/joining.js';
+import { openJoining } from '../../src/serve/joining.js';
 import { until } from '../cli/server-process.js';
 import { description, FakeWorker } from '../live/controller/fake-worker.js';
 import { keptLog } from './fixtures.js';
@@ -27,11 +27,13 @@ async function open() {
   const clock = new MovedClock();
   const { log, lines } = keptLog();
   const newLink = ({ address }: { address: string }) => new FakeWorker(address);
-  const joining = await Joining.open(
+  const registry = new Registry();
+  const joining = await openJoining(
     { host: '127.0.0.1', port: 0, token: 'secret', maxGpus: 1, newLink },
     REAL_WORLD,
     clock,
     new EventLog(log),
+    registry,
   );
   onTestFinished(() => joining.close());
   const members: FleetWorker[] = [];
@@ -41,8 +43,6 @@ async function open() {
     return member;
   };
   joining.begin({ staticWorker: () => null, mayDial: true, add, leave: () => {} } as unknown as Fleet);
-  const registry = new Registry();
-  joining.register(registry);
   const register = (token: string, instance: string, address = 'gpu-7:9000') => {
     const controller = `127.0.0.1:${joining.port}`;
     const registration = { address, port: 9000, instance };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { OnnxGraph } from '../../../src/live/onnx/onnx-graph.js';
-import type { LengthSettings } from '../../../src/live/ort/length-dimension.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
 import { ModelSession } from '../../../src/live/ort/session.js';
+import type { LengthSettings } from '../../../src/live/ort/signature.js';
 import { readSignature } from '../../../src/live/ort/signature.js';
 import { CPU } from '../models/fixtures.js';
 

@@ -1,5 +1,3 @@
-import { atLongest } from '../../lengths.js';
-import type { TensorSignature } from '../../model.js';
 import { type ModelSignature, unbatched, withFreeOutputs } from '../../model.js';
 import { callRuntime, type OnProgress } from '../../ort/runtime-call.js';
 import type { Precision } from '../precision.js';
@@ -29,27 +27,12 @@ export interface Measurement extends Timing {
   readonly freeOutputs: boolean;
 }
 
-/** Result of the measuring process. */
-export interface MeasuredModel extends Pick<Measurement, 'weightsBytes' | 'batching' | 'freeOutputs'> {
-  readonly timing: Timing;
-}
-
 /**
  * Measures a model on a device, in a process of its own. Nothing else should run on the machine meanwhile. Rejects with
  * `E_DEVICE` if the device is missing, and with `E_MODEL_FILE` if the model fails on it.
  */
-export async function measureModel(
-  spec: MeasureSpec,
-  onProgress: OnProgress = () => {},
-): Promise<Measurement> {
-  const { timing, ...found } = await callRuntime<MeasuredModel>('measure', spec, onProgress);
-  const { signature } = spec;
-  const { inputs, outputs } = atLongest(signature);
-  return { ...timing, ...found, inputBytes: total(inputs), outputBytes: total(outputs) };
-}
-
-function total(tensors: readonly TensorSignature[]): number {
-  return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+export function measureModel(spec: MeasureSpec, onProgress: OnProgress = () => {}): Promise<Measurement> {
+  return callRuntime('measure', spec, onProgress);
 }
 
 export interface BatchingTask extends BatchingSpec {

@@ -5,6 +5,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { stream } from '../../../base/random/streams.js';
 import { CPU } from '../../device.js';
+import { atLongest } from '../../lengths.js';
 import {
   bytesOfShape,
   type Shape,
@@ -20,7 +21,7 @@ import { runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession } from '../../ort/session.js';
 import type { OptimizeTask } from '../optimize.js';
 import { type BatchingCheck, type BatchingSpec, checkBatching } from './check-batching.js';
-import type { MeasuredModel, MeasureSpec } from './measure.js';
+import type { Measurement, MeasureSpec } from './measure.js';
 import { type BatchingTask, withBatching } from './measure.js';
 import { findInputs, findRows, type SizedInputs, usualInputs } from './sample-inputs.js';
 import { MEASURE_BUDGET_NS, timeSession } from './session-timing.js';
@@ -44,7 +45,7 @@ const jobs: Record<RuntimeJob, (task: never, onProgress: OnProgress) => Promise<
   },
 };
 
-async function measure(spec: MeasureSpec, onProgress: OnProgress): Promise<MeasuredModel> {
+async function measure(spec: MeasureSpec, onProgress: OnProgress): Promise<Measurement> {
   const modelBytes = new Uint8Array(readFileSync(spec.ortPath));
   const { check = null, budgetNs = MEASURE_BUDGET_NS } = spec;
   const beginNs = monotonicNs();
@@ -58,7 +59,13 @@ async function measure(spec: MeasureSpec, onProgress: OnProgress): Promise<Measu
   const { inputs, freeOutputs } = await inputsFor(modelBytes, checked, rows);
   const served = withBatching(checked, null, freeOutputs);
   const timing = await timeSession(modelBytes, { ...served, inputs }, beginNs + budgetNs, onProgress);
-  return { timing, weightsBytes: modelBytes.length, batching, freeOutputs };
+  const { inputs: tensors, outputs } = atLongest(spec.signature);
+  const sizes = { inputBytes: bytesOf(tensors), outputBytes: bytesOf(outputs) };
+  return { ...timing, weightsBytes: modelBytes.length, ...sizes, batching, freeOutputs };
+}
+
+function bytesOf(tensors: readonly TensorSignature[]): number {
+  return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 type Rows = Pick<MeasureSpec, 'signature' | 'batchSizes' | 'device' | 'samples' | 'lengths'>;

@@ -3,7 +3,7 @@ import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import type { ModelSignature, Shape } from '../../model.js';
+import type { ModelSignature } from '../../model.js';
 import { deviceMemory } from '../../ort/device-memory.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import type { OnProgress } from '../../ort/runtime-call.js';
@@ -124,16 +124,15 @@ async function timeTables(
     for (const [batchIndex, batchSize] of batchSizes.entries()) {
       const at = length === 0 ? '' : `, length ${length}`;
       onProgress((done + 1) / (steps + 1), `INFER at batch size ${batchSize}${at}`);
-      const isApart = length !== 0;
-      const step = {
-        session,
-        batchIndex,
-        batchSize,
-        bucket,
-        signature,
-        inputs,
-        isApart,
+      const shapes = signature.inputs.map(({ shape }) => shape);
+      // With several lengths, a session takes the inputs of each request separately.
+      const step: Step = {
         runs: spec.runs,
+        draw: (random) =>
+          length === 0
+            ? inputs.draw(signature, batchSize, random)
+            : Array.from({ length: batchSize }, () => inputs.draw(signature, 1, random)).flat(),
+        run: (given) => timed(() => session.run(batchIndex, batchSize, given, shapes, false, bucket)),
       };
       const stepUntilNs = shareOf(untilNs, 1 / (steps - done));
       const runs = timeRuns(step, shareOf(stepUntilNs, HOT_SHARE));
@@ -156,10 +155,6 @@ function throwProblem(error: unknown, length: number): never {
   );
 }
 
-function shapesOf({ inputs }: ModelSignature): readonly Shape[] {
-  return inputs.map(({ shape }) => shape);
-}
-
 /** Minimum number of runs, since the first of a kind is often the longest. */
 const LEAST_RUNS = 2;
 /** Part of a model's time for LOADs. */
@@ -179,40 +174,21 @@ function shareOf(untilNs: number, share: number): number {
   return nowNs + share * Math.max(0, untilNs - nowNs);
 }
 
-/** INFERs at one batch size. */
+/** INFERs at one batch size and length. */
 interface Step {
-  readonly session: ModelSession;
-  readonly batchIndex: number;
-  readonly batchSize: number;
-  /** Among several lengths. */
-  readonly bucket: number;
-  /** With the sizes that are measured. */
-  readonly signature: ModelSignature;
-  readonly inputs: Pick<SizedInputs, 'draw'>;
-  /** True if the session takes the inputs of each request separately. */
-  readonly isApart: boolean;
   /** Number of INFERs; null: until their figures are stable or the time is up. */
   readonly runs: number | null;
+  /** Draws the inputs of an INFER. */
+  readonly draw: (random: Random) => Uint8Array[];
+  /** Runs an INFER. Returns its duration. */
+  readonly run: (inputs: Uint8Array[]) => Promise<number>;
 }
 
-function inputsOf({ signature, inputs, batchSize, isApart }: Step, random: Random): Uint8Array[] {
-  if (!isApart) return inputs.draw(signature, batchSize, random);
-  return Array.from({ length: batchSize }, () => inputs.draw(signature, 1, random)).flat();
-}
-
-function runOnce(
-  { session, batchIndex, batchSize, bucket, signature }: Step,
-  inputs: Uint8Array[],
-): Promise<number> {
-  return timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature), false, bucket));
-}
-
-async function timeRuns(step: Step, untilNs: number): Promise<number[]> {
-  const { runs } = step;
+async function timeRuns({ runs, draw, run: infer }: Step, untilNs: number): Promise<number[]> {
   const random = stream(1, 'profile-inputs');
-  const sets = Array.from({ length: INPUT_SETS }, () => inputsOf(step, random));
+  const sets = Array.from({ length: INPUT_SETS }, () => draw(random));
   let next = 0;
-  const run = () => runOnce(step, sets[next++ % INPUT_SETS]);
+  const run = () => infer(sets[next++ % INPUT_SETS]);
   if (runs === null) return timeUntilStable(run, { least: LEAST_RUNS, untilNs });
   const durationsNs: number[] = [];
   while (durationsNs.length < runs) durationsNs.push(await run());
@@ -223,15 +199,14 @@ async function timeRuns(step: Step, untilNs: number): Promise<number[]> {
  * Two models that alternate find their weights in memory, not in caches: measured, MobileNetV2 takes 1.7 times as long.
  * Null: there is no time for it.
  */
-async function timeAfterOther(step: Step, untilNs: number): Promise<number | null> {
-  const { runs } = step;
-  const inputs = inputsOf(step, stream(1, 'profile-inputs'));
+async function timeAfterOther({ runs, draw, run }: Step, untilNs: number): Promise<number | null> {
+  const inputs = draw(stream(1, 'profile-inputs'));
   const sweep = new Uint8Array(SWEEP_BYTES);
   const durationsNs: number[] = [];
   const most = Math.min(SWEPT_RUNS, runs ?? SWEPT_RUNS);
   while (durationsNs.length < most && (runs !== null || monotonicNs() < untilNs)) {
     for (let at = 0; at < sweep.length; at += CACHE_LINE) sweep[at]++;
-    durationsNs.push(await runOnce(step, inputs));
+    durationsNs.push(await run(inputs));
   }
   return durationsNs.length === 0 ? null : summarize(durationsNs).medianMs;
 }
