@@ -131,7 +131,7 @@ class Wiring {
     const { signature } = this.models[s].model;
     const at = `step ${id}`;
     if (signature.lengths !== undefined)
-      throw new Error(`${at}: its model takes inputs of several lengths, which no pipeline knows`);
+      throw new Error(`${at}: its model takes inputs of several lengths, which pipelines do not support`);
     const names = signature.inputs.map(({ name }) => name);
     for (const name of [...Object.keys(inputs), ...each])
       if (!names.includes(name))

@@ -861,10 +861,10 @@ interface Survey {
 
 /** Log line for a start without models. */
 const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
-  all: 'no worker that is up has a model; those that come may bring some',
-  none: 'no worker that is up has a model; those that come may bring some',
+  all: 'no worker that is up has a model; workers that come later may bring some',
+  none: 'no worker that is up has a model; workers that come later may bring some',
   explicit: 'no model is loaded at the start: clients load them, or --load-model names some',
-  poll: 'there is no model yet; those that come are served once they are found',
+  poll: 'there is no model yet; models are served as soon as they appear',
 };
 
 /** Progress of a start. */
@@ -882,7 +882,7 @@ const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
   all: 'load it through the model repository',
   explicit: 'load it through the model repository',
   none: 'the server loads models when it starts',
-  poll: 'the server loads it once its files are there and right',
+  poll: 'the server loads it as soon as its files are complete and valid',
 };
 
 /** Serializes work by name, in order of arrival. */

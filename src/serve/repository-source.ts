@@ -57,7 +57,7 @@ export class RepositorySource implements ModelSource {
     if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
     const model = await this.prepare(name, version, config, this.repository);
     if (model !== null && digest !== '' && digest !== model.digest) {
-      throw new Error('its files have changed since they were looked at: load it');
+      throw new Error('its files have changed since they were listed: load it again');
     }
     return model;
   }
@@ -194,7 +194,7 @@ class PreparerThread implements Preparer {
 }
 
 function closed(): EscapementError {
-  return new EscapementError('E_MODEL_FILE', 'no models are prepared any more: the server ends');
+  return new EscapementError('E_MODEL_FILE', 'no more models are prepared: the server is shutting down');
 }
 
 /** Changes with each replacement of the optimized model. */

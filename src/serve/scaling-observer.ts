@@ -57,7 +57,7 @@ export class ScalingObserver implements ClusterObserver {
     );
     if (this.missing.length > 0)
       this.log.warn(
-        `no worker has GPUs of kind ${this.missing.join(', ')}, so none are asked for: start the controller again when a worker of each kind is there (--min-workers)`,
+        `no worker has GPUs of kind ${this.missing.join(', ')}, so none are requested: restart the controller when a worker of each kind is up (--min-workers)`,
       );
     const { time } = this.assembly.clock;
     this.timer = time.every(this.scaling.intervalNs / NS_PER_MS, () => this.decide(core.cluster)).unref();
@@ -96,7 +96,7 @@ export class ScalingObserver implements ClusterObserver {
       if (this.decision?.gpus[kind] !== needed)
         this.log.info(
           { kind: asked.facts.name, gpus: on, needed, reason: decision.reason },
-          'needs another number of GPUs',
+          'another number of GPUs is needed',
         );
     }
     this.decision = decision;

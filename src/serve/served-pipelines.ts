@@ -279,7 +279,7 @@ export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemb
   const found = stepOrder(after);
   if ('circle' in found) {
     const circle = found.circle.map((step) => ids[step]).join(' after ');
-    throw new Error(`its steps wait for each other in a circle: ${circle}`);
+    throw new Error(`its steps form a cycle: ${circle}`);
   }
   const { order } = found;
   const placed = ([key, from]: [string, TensorReference]): [string, TensorReference] =>

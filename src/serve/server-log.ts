@@ -9,7 +9,7 @@ import { shareText } from '../record/share-text.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
 const STANDS_BY_NOW = 'stands by: another controller drives the workers';
-const DRIVES_NOW = 'drives the workers: no other controller does any longer';
+const DRIVES_NOW = 'drives the workers: no other controller does any more';
 
 /** Logs events of workers and GPUs, and failures on them. */
 export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet'>): ClusterObserver {

@@ -75,7 +75,7 @@ function keeping(
 ): ClusterObserver {
   const events = {
     deleted: (journal: string, bytes: number) =>
-      log.info({ journal, bytes }, 'deleted: all journals together were larger than --journal-keep'),
+      log.info({ journal, bytes }, 'deleted: the journals together exceeded --journal-keep'),
     outgrown: (journal: string, bytes: number) =>
       log.warn({ journal, bytes }, 'this journal alone is larger than --journal-keep, and it keeps growing'),
   };

@@ -37,7 +37,7 @@ import type { ServerOptions } from './server-options.js';
 import { slowModelsWarning } from './slow-models.js';
 
 /** Text on the live page meanwhile. */
-const NO_WORKERS_YET = 'too few workers have joined yet: start them with escapement worker --controller';
+const NO_WORKERS_YET = 'not enough workers have joined yet: start them with escapement worker --controller';
 /** Time to wait for the remaining workers once this controller drives one of them. */
 const DRIVING_GRACE_NS = NS_PER_S;
 
@@ -190,7 +190,7 @@ export class Server {
         turnedAway: (client) => logTurnedAway(events, 'requests', client),
         ...(hung === undefined ? {} : { hung }),
         died: (reason) => {
-          const what = `a frontend thread ended, with its connections; it is started again: ${reason}`;
+          const what = `a frontend thread ended, which closed its connections; another one starts: ${reason}`;
           events.say('error', { transport, reason }, what, transport);
         },
       });

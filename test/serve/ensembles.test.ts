@@ -151,7 +151,7 @@ const REFUSED: Readonly<Record<string, readonly [string, RegExp]>> = {
   ],
   round: [
     `${HEAD_AND_TENSORS} ${scheduled(step('square', { x: 'OUT' }, { y: 'middle' }), LESS)}`,
-    /in a circle: square after less after square/,
+    /form a cycle: square after less after square/,
   ],
   typed: [
     `${HEAD} ${input('data_type: TYPE_INT64 dims: [ 2 ]')} ${output('OUT')} ${scheduled(SQUARE, LESS)}`,

@@ -413,7 +413,7 @@ describe('an idle model that cannot be loaded again', () => {
       if (file.endsWith('.ort')) rmSync(join(dir, 'm/1', file));
     await until(() => states(service).join() === 'm/1 ready');
     expect((await ask(service, 'm')).error).toMatch(
-      /its files have changed since they were looked at: load it$/,
+      /its files have changed since they were listed: load it again$/,
     );
     await service.load('m');
     expect((await ask(service, 'm')).error).toBe('m/1');

@@ -136,7 +136,7 @@ it('kinds are found by their names, and each is counted by itself', async () => 
 
 it('kinds that no worker has are not asked for, and that is said', () => {
   const { advance, status, log } = observed([[1]], [T4, A10], ['t4']);
-  expect(log).toEqual([expect.stringMatching(/^no worker has GPUs of kind a10, so none are asked for: /)]);
+  expect(log).toEqual([expect.stringMatching(/^no worker has GPUs of kind a10, so none are requested: /)]);
   advance();
   expect(status()?.gpus).toEqual([{ kind: 't4', up: 1, needed: 1 }]);
   expect(() => observed([], [T4, A10], ['cpu'])).toThrow(

@@ -65,7 +65,7 @@ it('warns of what is out of order, and only says what was asked for', () => {
     '30 worker w is down: the worker shuts down',
     '40 worker w is down: the link broke',
     '40 stands by: another controller drives the workers',
-    '40 drives the workers: no other controller does any longer',
+    '40 drives the workers: no other controller does any more',
   ]);
 });
 

@@ -87,7 +87,7 @@ it('the page is there before the first worker, and its data say what is missing'
   const admitted = await fetch(`${url}activity`, { headers: { authorization: 'Bearer s3cret' } });
   expect([admitted.status, await admitted.text()]).toEqual([
     503,
-    'too few workers have joined yet: start them with escapement worker --controller\n',
+    'not enough workers have joined yet: start them with escapement worker --controller\n',
   ]);
 });
 

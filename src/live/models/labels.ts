@@ -43,9 +43,9 @@ export function isWithinFolder(file: string): boolean {
 function labelsOf({ name, shape }: TensorSignature, modelDir: string, file: string): readonly string[] {
   const path = join(modelDir, file);
   const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: path });
-  if (!isWithinFolder(file)) throw fail("labels must lie in the model's folder");
+  if (!isWithinFolder(file)) throw fail("labels must be in the model's folder");
   if (!isFile(path)) {
-    throw new EscapementError('E_FILE_MISSING', 'there is no such file with labels', { file: path });
+    throw new EscapementError('E_FILE_MISSING', 'no such file of labels', { file: path });
   }
   if (statSync(path).size > MOST_LABEL_BYTES) throw fail('labels must be smaller than 16 MiB');
   const bytes = readFileSync(path);

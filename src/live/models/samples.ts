@@ -83,8 +83,8 @@ function inFile<T>(modelDir: string, file: string, read: (content: Buffer) => T)
   const path = join(modelDir, file);
   const fail = (code: 'E_CONFIG_VALUE' | 'E_FILE_MISSING', what: string) =>
     new EscapementError(code, what, { file: path });
-  if (!isWithinFolder(file)) throw fail('E_CONFIG_VALUE', "samples must lie in the model's folder");
-  if (!isFile(path)) throw fail('E_FILE_MISSING', "there is no such file with samples in the model's folder");
+  if (!isWithinFolder(file)) throw fail('E_CONFIG_VALUE', "samples must be in the model's folder");
+  if (!isFile(path)) throw fail('E_FILE_MISSING', "no such file of samples in the model's folder");
   try {
     return read(readFileSync(path));
   } catch (error) {

@@ -76,7 +76,7 @@ export function repositoryWith(dirs: readonly string[], name: string): string {
 
 function inSeveral(dirs: readonly string[], name: string): EscapementError {
   const [first] = dirs.filter((dir) => isThere(dir, name));
-  return problem('lies in more than one repository: keep one', join(first, name));
+  return problem('is in more than one repository: keep one', join(first, name));
 }
 
 /** Scans one model of a repository. `name` may come from a client: it is no path before it was found there. */

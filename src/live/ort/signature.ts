@@ -131,7 +131,7 @@ function lengthIn(
     new EscapementError('E_CONFIG_VALUE', `"${key}" in its config.yaml: ${what}`, { file });
   if (buckets === undefined) {
     if (fill === undefined) return null;
-    throw wrong('fill', 'says what inputs are padded with, so "buckets" must say to which lengths');
+    throw wrong('fill', 'gives values to pad with, so "buckets" must give lengths to pad to');
   }
   if (!mayBeBatched)
     throw wrong(
@@ -140,12 +140,12 @@ function lengthIn(
     );
   const names = new Set(inputs.flatMap(openNames));
   const [name] = names;
-  if (name === undefined) throw wrong('buckets', 'besides the batch, no dimension of the inputs is free');
+  if (name === undefined) throw wrong('buckets', 'no dimension of the inputs is free, except the batch');
   if (names.size > 1 || name === '') {
     const which = [...names].map((each) => each || 'one without a name').join(', ');
     throw wrong(
       'buckets',
-      `one dimension can be the length, and these are free: ${which}; "dimensions" gives sizes`,
+      `only one free dimension can be the length, and these are free: ${which}; give the others sizes in "dimensions"`,
     );
   }
   for (const tensor of [...inputs, ...outputs]) {
@@ -182,7 +182,10 @@ function fillOf(
     if (!long.includes(input)) return null;
     const value = fill[input.name];
     if (value === undefined)
-      throw wrong('fill', `input ${input.name} has the dimension ${name}, too: say its value`);
+      throw wrong(
+        'fill',
+        `input ${input.name} has the dimension ${name} as well: give the value to pad it with`,
+      );
     if (!isValue(input.datatype, value))
       throw wrong('fill', `input ${input.name} is ${input.datatype}, which cannot be ${value}`);
     return Number(value);

@@ -128,7 +128,7 @@ describe('models of a controller', () => {
     await worker.kill('SIGTERM');
     writeIn(dir, path, make(2));
     await startWorker(args, port).ready();
-    await until(() => process.stderr.includes('its files have changed since they were looked at'));
+    await until(() => process.stderr.includes('its files have changed since they were listed'));
     expect((await http.get('/v2/health/ready')).status).not.toBe(200);
     expect(await change('load', 'ranker')).toEqual([200, undefined]);
     await until(async () => (await http.get('/v2/health/ready')).status === 200);

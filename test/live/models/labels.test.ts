@@ -23,7 +23,7 @@ describe('names of classes', () => {
   });
 
   it.each([
-    ['missing', null, 'E_FILE_MISSING', /classes\.txt: there is no such file with labels/],
+    ['missing', null, 'E_FILE_MISSING', /classes\.txt: no such file of labels/],
     ['empty', '', 'E_CONFIG_VALUE', /output y has 3 classes, and there are labels for 0/],
     ['too short', 'cat\ndog\n', 'E_CONFIG_VALUE', /output y has 3 classes, and there are labels for 2/],
     ['Latin-1', Buffer.from('K\xe4tzchen\ndog\nfox\n', 'latin1'), 'E_CONFIG_VALUE', /must be UTF-8 text/],

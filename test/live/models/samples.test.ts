@@ -72,8 +72,8 @@ describe('inputs for measuring', () => {
       'input "x": expected 6 elements, got 1',
     ],
     ['in.json', '[1]', 'it is no request of the Open Inference Protocol, nor a list of them'],
-    ['../in.json', '', "samples must lie in the model's folder"],
-    ['gone.json', null, "there is no such file with samples in the model's folder"],
+    ['../in.json', '', "samples must be in the model's folder"],
+    ['gone.json', null, "no such file of samples in the model's folder"],
   ])('in %s that do not fit are refused: %s', async (samples, content, why) => {
     const dir = tempDir();
     if (content !== null) writeIn(dir, `m/${samples}`, content);

@@ -206,7 +206,7 @@ describe('config.pbtxt', () => {
     ['max_batch_size: 0\ninput { name: "x" dims: [ 3 ] }', /write dims: \[ -1, 2 \]/],
     ['sequence_batching { }', /sequences of requests are not supported/],
     ['platform: "ensemble"', /"ensemble" and ensemble_scheduling need each other/],
-    ['output { name: "y" label_filename: "../secret" }', /must lie in the model's folder/],
+    ['output { name: "y" label_filename: "../secret" }', /must be in the model's folder/],
     ['output { name: "y" label_filename: "none.txt" }', /no such file with labels/],
   ])('is refused where it is of another model: %s', async (text, message) => {
     const dir = tempDir();
@@ -310,7 +310,7 @@ describe('several repositories', () => {
     writeIn(two, 'b/2/model.onnx', '');
     const { versions, problems } = scanRepositories([one, two], 'fp32');
     expect(versions.map(({ name, version }) => `${name}/${version}`)).toEqual(['a/1', 'b/2']);
-    const why = `${one}/both: lies in more than one repository: keep one`;
+    const why = `${one}/both: is in more than one repository: keep one`;
     expect(problems.map(({ name, error }) => [name, error.message])).toEqual([['both', why]]);
     expect(['a', 'b', 'none'].map((name) => repositoryWith([one, two], name))).toEqual([one, two, one]);
     expect(() => repositoryWith([one, two], 'both')).toThrow(why);

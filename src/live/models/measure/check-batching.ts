@@ -118,7 +118,7 @@ class Checker {
         refused ||= why;
         if (why === '') taken++;
       }
-      if (taken === 0) throw new Mixed(`it does not take one row: ${refused}`);
+      if (taken === 0) throw new Mixed(`it does not accept a single row: ${refused}`);
     } catch (error) {
       if (error instanceof Mixed) return this.result(false, error.message);
       throw error;

@@ -86,7 +86,7 @@ async function checkRows(
   if (signature.stackable !== true) return checkBatching(modelBytes, spec);
   const { signature: row, draw } = rows.findLast(({ length }) => length <= CHECKED_LENGTH) ?? rows[0] ?? {};
   const none = { independent: false, batchSizes: spec.batchSizes };
-  if (row === undefined || draw === undefined) return { ...none, what: 'it does not take one row' };
+  if (row === undefined || draw === undefined) return { ...none, what: 'it does not accept a single row' };
   const shapes = row.inputs.map(({ shape }) => shape);
   const { shapes: given = [] } = await withFreeSession(modelBytes, { signature, device }, (session) =>
     session.run(0, 1, draw(row, 1, stream(1, 'profile-inputs')), shapes),

@@ -121,7 +121,7 @@ describe('rows that do', () => {
         one: { dims: [1, 1], floats: [1] },
         two: { dims: [2, 1], floats: [1, 2] },
       }),
-      'it does not take one row: the model cannot compute these inputs: ',
+      'it does not accept a single row: the model cannot compute these inputs: ',
     ],
   ])('%s', async (_, onnx, what) => {
     const result = await check(onnx);
