@@ -13,7 +13,7 @@ export interface ModelEntry {
   readonly state: 'loading' | 'ready' | 'unloading' | 'unavailable';
   /** Reason why it is not ready, or serves other files than those on disk; for people, '' if neither. */
   readonly reason: string;
-  /** True if nobody has loaded it, or a client has unloaded it. Default: false. */
+  /** True if it was never loaded, or a client has unloaded it. Default: false. */
   readonly isUnloaded?: boolean;
   /** Model index for `infer`; −1 unless ready. Never reused for another model while a request may name it. */
   readonly index: number;

@@ -248,7 +248,7 @@ function served(versions: readonly Deployed[], version: string | null): Deployed
 }
 
 /** Makes a pipeline of an ensemble. Throws an error for people if its steps do not fit together. */
-export function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemble): PipelineDefinition {
+function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemble): PipelineDefinition {
   if (steps.length === 0 || steps.length > MOST_STEPS)
     throw new Error(`it has ${steps.length} steps, and 1 to ${MOST_STEPS} are possible`);
   const ids = steps.map(({ model }, s) => {

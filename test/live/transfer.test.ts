@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../src/base/clock/clock.js';
-import { areApart, buffersOf, copied, Signal } from '../../src/live/transfer.js';
+import { areApart, buffersOf, copied, freeLarge, Signal } from '../../src/live/transfer.js';
 
 it('only tensors of more than 16 KiB are apart, and only in a batch', () => {
   expect(areApart([{ bytes: 16_384 }, { bytes: 16_385 }], 2)).toBe(true);
@@ -55,4 +55,16 @@ describe('Signal', () => {
     signal.wait(count, Number.POSITIVE_INFINITY);
     expect(signal.stopped).toBe(true);
   });
+});
+
+it('frees the buffers of large tensors at once, and leaves small ones alone', () => {
+  const body = new Uint8Array(40_000_000).fill(1);
+  const small = new Uint8Array(100);
+  const beforeBytes = process.memoryUsage().arrayBuffers;
+  freeLarge([body.subarray(0, 20_000_000), small, body.subarray(20_000_000)]);
+  expect(body.length).toBe(0);
+  expect(small.length).toBe(100);
+  expect(beforeBytes - process.memoryUsage().arrayBuffers).toBeGreaterThan(39_000_000);
+  // What is gone already is no mistake.
+  expect(() => freeLarge([body, small])).not.toThrow();
 });

@@ -33,7 +33,7 @@ const REAL = [
   // Devices that execute models.
   ...['host-thread', 'model-host', 'executor'].map((name) => `src/live/worker/executor/${name}.ts`),
   // Models that lie on disk.
-  ...['batching', 'profiles', 'repository-source'].map((name) => `src/serve/${name}.ts`),
+  ...['profiles', 'repository-source'].map((name) => `src/serve/${name}.ts`),
 ];
 
 /** By value: what a program gets from Node without asking its world. */

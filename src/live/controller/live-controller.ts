@@ -262,7 +262,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private offer(request: InferenceRequest): number {
     const { model, sloNs, user, trace, arrivalNs = this.nowNs() } = request;
     const { requestClass = 0, tenant = 0, length = 0 } = request;
-    if (this.served.isBlocked(model)) this.placesChanged = true;
+    if (this.served.blocked.has(model)) this.placesChanged = true;
     this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
     return this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
   }

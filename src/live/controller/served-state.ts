@@ -10,11 +10,11 @@ export const NO_WORKER_FOR_IT = `${NO_WORKER} that can run the model in time`;
 export class ServedState {
   /** Null: to be built when it is read. */
   private built: ServiceState | null = null;
+  /** Models that no GPU in service runs. */
+  blocked: ReadonlySet<number> = new Set();
   private readonly models: Map<number, ServedModel>;
   private readonly watchers = new Set<() => void>();
   private end: 'none' | 'announced' | 'begun' = 'none';
-  /** Models that no GPU in service runs. */
-  private blocked: ReadonlySet<number> = new Set();
 
   constructor(
     models: readonly ServedModel[],
@@ -65,14 +65,11 @@ export class ServedState {
     this.replace();
   }
 
-  isBlocked(index: number): boolean {
-    return this.blocked.has(index);
-  }
-
   /** Call when models may run on other GPUs than before. */
   setBlocked(isBlocked: (index: number) => boolean): void {
     const blocked = new Set([...this.models.keys()].filter(isBlocked));
-    const isSame = blocked.size === this.blocked.size && [...blocked].every((index) => this.isBlocked(index));
+    const isSame =
+      blocked.size === this.blocked.size && [...blocked].every((index) => this.blocked.has(index));
     if (isSame) return;
     this.blocked = blocked;
     this.replace();
@@ -94,7 +91,7 @@ export class ServedState {
     const entries = [...this.models].map(([index, model]): ModelEntry => {
       const { name } = model.spec;
       const isDefault = defaults.get(name) === index;
-      const blocked = this.isBlocked(index) ? { blocked: NO_WORKER_FOR_IT } : {};
+      const blocked = this.blocked.has(index) ? { blocked: NO_WORKER_FOR_IT } : {};
       return {
         name,
         version: model.version,

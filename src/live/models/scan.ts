@@ -10,7 +10,7 @@ import { isFolder, modelFile, PRECISIONS, type Precision } from './precision.js'
 import type { ModelSettings, VersionPolicy } from './settings.js';
 
 /** A version of a model that is to be served. Its file exists but was not read yet. */
-export interface FoundVersion {
+interface FoundVersion {
   readonly name: string;
   readonly version: string;
   readonly onnxPath: string;
