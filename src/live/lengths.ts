@@ -34,7 +34,7 @@ export function fillByInput({ inputs, lengths }: ModelSignature): Readonly<Recor
   return Object.fromEntries(values.filter((value): value is readonly [string, number] => value[1] !== null));
 }
 
-/** Length of a request's inputs that share runs with others of that length; 0: they run alone. `shapes`: whole ones. */
+/** Length of a request's inputs that share runs with others of that length; 0: they run alone. `shapes`: with the first dimension. */
 export function stackableLength({ inputs, stackable }: ModelSignature, shapes: readonly Shape[]): number {
   if (stackable !== true) return 0;
   let length = 0;

@@ -33,7 +33,7 @@ export interface ActionMessage {
   readonly keep?: readonly number[] | undefined;
 }
 
-/** Uses of an output other than to be kept, which takes a key above both. */
+/** Uses of an output that is not kept; keys of kept ones are larger than both. */
 export const RETURNED = 0;
 export const DROPPED = -1;
 

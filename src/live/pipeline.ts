@@ -49,7 +49,7 @@ export type FindModel = (
 /** Inputs and outputs as the author of a pipeline declares them. */
 type Declared = Pick<Ensemble, 'inputs' | 'outputs' | 'maxBatch'>;
 
-/** Wires a pipeline with the models that are there. Throws an error for people where they do not fit together. */
+/** Wires a pipeline with the models that are there. Throws an error for operators if they do not fit together. */
 export function wirePipeline(
   definition: PipelineDefinition,
   find: FindModel,

@@ -1,6 +1,6 @@
 import type { Time, Timer } from '../base/world/time.js';
 
-/** World of a watch: time, and threads per core, for which it has as much patience. */
+/** Time, and the number of threads per core, which makes a watch wait as many times longer. */
 interface PulseWorld {
   readonly time: Time;
   crowding(): number;

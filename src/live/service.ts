@@ -141,7 +141,7 @@ export interface ModelStatistics {
   }[];
 }
 
-/** Keeps requests until their answers. */
+/** Holder of requests that are not answered yet. */
 export interface RequestKeeper {
   /** Call when the client of a request has gone: unless in an action already, it is answered `cancelled`. */
   cancel(request: InferenceRequest): void;

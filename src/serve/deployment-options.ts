@@ -6,7 +6,7 @@ import type { ServedPipeline } from '../live/pipeline.js';
 /** Modes that determine which models are loaded. */
 export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
 
-/** Ways to measure models: with the fewest runs, for a moment, or until figures are stable. */
+/** Efforts of measuring a model: the fewest runs, a moment, or until figures are stable. */
 export const MEASURES = ['none', 'quick', 'full'] as const;
 export type Measure = (typeof MEASURES)[number];
 

@@ -7,7 +7,7 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 export class JournalObserver implements ClusterObserver {
   readonly inputs: JournalWriter;
   /** True if the server never started: a journal without requests is useless. */
-  isInVain = false;
+  startFailed = false;
 
   /** Like `JournalWriter`: the file gets another number if `name` exists; throws `E_FILE_WRITE`. */
   constructor(
@@ -34,6 +34,6 @@ export class JournalObserver implements ClusterObserver {
   }
 
   ended(digest: string): Promise<void> {
-    return this.isInVain ? this.inputs.discard(digest) : this.inputs.close(digest);
+    return this.startFailed ? this.inputs.discard(digest) : this.inputs.close(digest);
   }
 }

@@ -90,7 +90,7 @@ export class ModelHandles {
     for (const request of before.waiting) this.forward(request, index);
   }
 
-  /** Passed on as it is, for each request. */
+  /** Sends a request to its model. A property, since it is passed on as a function. */
   readonly infer = (request: InferenceRequest): void => {
     const handle = this.handles.get(request.model);
     if (handle === undefined) {

@@ -39,7 +39,7 @@ const TAKE_OVER_NS = 2 * NS_PER_S;
 const LINGER_MS = 250;
 /** Models under way at a start: workers use as many threads as they have cores. */
 const MOST_AT_ONCE = 16;
-/** Limits on the pause between news of changes; a shorter one is left out. */
+/** Pause between two notifications of changes: a shorter one is skipped, a longer one cut. */
 const SHORTEST_PAUSE_MS = 5;
 const LONGEST_TELL_PAUSE_MS = 100;
 /** Number of looks per idle timeout. */
@@ -72,11 +72,11 @@ export class ModelService implements WatchedService {
   private known: ServiceState = { notReady: NO_WORKER, entries: [] };
   /** True if `known` is older than the last change. */
   private isStale = false;
-  /** Runs until watchers may hear of a change again; null: they may. */
+  /** Pause before the next notification; null: none. */
   private telling: Timer | null = null;
   /** Resolves when all watchers know of the last change. */
   private notified: Promise<unknown> = Promise.resolve();
-  /** `infer` of its handles, once there is a cluster; before that, no model takes requests. */
+  /** `infer` of the handles once there is a cluster; until then it throws. */
   infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
   private readonly table = new ModelTable(() => this.replace());
@@ -95,10 +95,8 @@ export class ModelService implements WatchedService {
   private looking: Promise<void> | null = null;
   /** Takeover from another controller; null: none in progress. */
   private takingOver: Promise<void> | null = null;
-  /** Reason why the repository cannot be read during a start that waits for it; '' if it can. */
-  private lacks = '';
-  /** Failure to list the models that was logged last; '' after a success. */
-  private complaint = '';
+  /** Failure to list the models that was logged last; null after a success. */
+  private complaint: Error | null = null;
 
   constructor(
     private readonly options: DeploymentOptions,
@@ -326,7 +324,6 @@ export class ModelService implements WatchedService {
         }
         if (control !== 'poll' || isStrict) throw error;
         this.complain(error as Error);
-        this.lacks = this.reasonOf(error as Error);
         this.replace();
         await new Promise<void>((resolve) => this.time.after(pollNs / NS_PER_MS, resolve).unref());
       }
@@ -447,15 +444,15 @@ export class ModelService implements WatchedService {
 
   private async listAll(): Promise<ModelList> {
     const list = await this.there.host.list(null);
-    this.lacks = '';
-    this.complaint = '';
+    this.complaint = null;
     return list;
   }
 
   /** Logs a failure once, until a look has succeeded. */
-  private complain({ message }: Error): void {
-    if (this.complaint !== message) this.events.warn({ error: message }, 'cannot list the models');
-    this.complaint = message;
+  private complain(error: Error): void {
+    const { message } = error;
+    if (this.complaint?.message !== message) this.events.warn({ error: message }, 'cannot list the models');
+    this.complaint = error;
   }
 
   private checkControl(): void {
@@ -787,7 +784,7 @@ export class ModelService implements WatchedService {
     if (this.telling === null) this.tell();
   }
 
-  /** Tells watchers of a change. What that costs grows with the models, so it takes a fifth of the time at most. */
+  /** Notifies watchers of a change. The cost grows with the models, so pauses keep it to a fifth of the time. */
   private tell(): void {
     const beganNs = this.time.monotonicNs();
     this.there.statistics.listed(this.state.entries);
@@ -803,7 +800,7 @@ export class ModelService implements WatchedService {
       .unref();
   }
 
-  /** Tells of a change at once; resolves when all watchers know of it. */
+  /** Notifies watchers at once; resolves when all know of the change. */
   private async tellNow(): Promise<void> {
     if (this.telling !== null) {
       this.telling.cancel();
@@ -826,12 +823,11 @@ export class ModelService implements WatchedService {
     const { notReady, takesRequests = false, takesOver = false } = service.state;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
     if (notReady !== null || takesOver) return { notReady, takesRequests, takesOver, ...same };
-    if (this.isStarting)
-      return {
-        notReady: `starting: ${this.lacks || progress(this.table.all())}`,
-        takesRequests: true,
-        ...same,
-      };
+    if (this.isStarting) {
+      const { complaint } = this;
+      const what = complaint === null ? progress(this.table.all()) : this.reasonOf(complaint);
+      return { notReady: `starting: ${what}`, takesRequests: true, ...same };
+    }
     const isEmpty = entries.length === 0 && host.away.length > 0;
     const why = `there is no model, and some workers are absent: ${host.away.join(', ')}`;
     return { notReady: isEmpty ? why : null, ...same };

@@ -57,8 +57,9 @@ export interface PreparedModel extends WorkerModel {
 
 /**
  * Prepares a model for running: optimizes it for the device, and finds its profile there. Without a matching profile it
- * is measured, and the profile is kept. `config`: settings in place of its `config.pbtxt`. `say` receives lines for the operator. Blocks this thread at times. Throws
- * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
+ * is measured, and the profile is kept. `config`: settings in place of its `config.pbtxt`. `say` receives lines for the
+ * operator. Blocks this thread at times. Throws `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and
+ * `E_FILE_WRITE`.
  */
 export async function prepareModel(
   onnxPath: string,

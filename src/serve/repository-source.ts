@@ -118,7 +118,7 @@ export interface Preparer {
   close(): Promise<void>;
 }
 
-/** Does so in a thread. */
+/** A preparer in a thread of its own. */
 class PreparerThread implements Preparer {
   private thread: Thread | null = null;
   private turn: Promise<unknown> = Promise.resolve();

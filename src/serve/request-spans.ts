@@ -44,10 +44,10 @@ import { CAUSES, CauseFinder } from '../record/causes.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 import type { ServerOptions } from './server-options.js';
 
-/** Spans that the thread which schedules turns into JSON at a time: a fraction of a millisecond. */
+/** Spans per batch: the scheduling thread turns one into JSON in a fraction of a millisecond. */
 const BATCH_SPANS = 64;
 const USUAL_SAMPLE = 0.01;
-/** Difference of the clocks, ms, above which the wall clock was set: it is read in whole milliseconds. */
+/** Change of the clocks' difference, ms, from which the wall clock was set: it is read in whole milliseconds. */
 const CLOCK_SET_MS = 2;
 
 /**

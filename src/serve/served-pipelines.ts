@@ -247,7 +247,7 @@ function served(versions: readonly Deployed[], version: string | null): Deployed
   return versions.findLast((row) => row.status === 'ready' && (version === null || row.version === version));
 }
 
-/** Makes a pipeline of an ensemble. Throws an error for people if its steps do not fit together. */
+/** Makes a pipeline of an ensemble. Throws an error for operators if its steps do not fit together. */
 function ensemblePipeline({ name, sloNs, steps, inputs, outputs }: Ensemble): PipelineDefinition {
   if (steps.length === 0 || steps.length > MOST_STEPS)
     throw new Error(`it has ${steps.length} steps, and 1 to ${MOST_STEPS} are possible`);

@@ -83,7 +83,7 @@ function keeping(
   return { ended: async () => keeper.close() };
 }
 
-/** Lengths of inputs, with a line for the operator when others would be better to pad to. */
+/** Lengths of inputs, with advice in the log when other buckets would pad less. */
 function lengthsSeen({ cluster }: Assembly, log: EventLog) {
   const lengths = new SeenLengths(
     cluster.spec.models,

@@ -36,7 +36,7 @@ import { observersOf } from './server-observers.js';
 import type { ServerOptions } from './server-options.js';
 import { slowModelsWarning } from './slow-models.js';
 
-/** Text on the live page meanwhile. */
+/** Text on the live page until there are enough workers. */
 const NO_WORKERS_YET = 'not enough workers have joined yet: start them with escapement worker --controller';
 /** Time to wait for the remaining workers once this controller drives one of them. */
 const DRIVING_GRACE_NS = NS_PER_S;
@@ -109,7 +109,7 @@ export class Server {
     }
     const { joining } = this;
     const { otlp } = options;
-    // What it takes to load is for those who use it.
+    // Loaded only if it is used, because that takes long.
     const RequestSpans = otlp && (await import('./request-spans.js')).RequestSpans;
     const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) => ({
       ...observersOf(options, registry, assembly, { events, labels: this.requested }),
@@ -132,7 +132,7 @@ export class Server {
 
   startFailed(): void {
     const journal = this.running?.observers.journal ?? null;
-    if (journal !== null) journal.isInVain = true;
+    if (journal !== null) journal.startFailed = true;
   }
 
   /**

@@ -91,7 +91,7 @@ function protoValue(name: string, given: unknown): TextField['value'] {
   return { kind: isName ? 'name' : 'string', text: String(given) };
 }
 
-/** True for the value that servers write for a field that is not set. */
+/** True for a default, which servers write for fields that are not set. */
 function isEmpty(name: string, given: unknown): boolean {
   if (isObject(given)) return Object.keys(given).length === 0 && !GIVEN_EMPTY.includes(name);
   if (given === null || given === '' || given === false) return true;
@@ -118,9 +118,9 @@ const NEEDED: Readonly<Record<string, string>> = {
   model_transaction_policy: 'models with several answers to a request are not supported',
 };
 
-/** Messages that count also without a field. */
+/** Messages with a meaning even when empty. */
 const GIVEN_EMPTY: readonly string[] = ['all', 'latest', 'dynamic_batching', ...Object.keys(NEEDED)];
-/** Integers, which protobuf's JSON may have as texts. */
+/** Integers, which protobuf's JSON may write as strings. */
 const INTEGERS: readonly string[] = [
   ...['max_batch_size', 'dims', 'versions', 'num_versions', 'preferred_batch_size', 'model_version'],
 ];

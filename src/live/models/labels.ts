@@ -6,7 +6,7 @@ import { isFile } from '../../base/files/is-file.js';
 import { MIB } from '../../base/units.js';
 import { FREE, type ModelSignature, type TensorSignature } from '../model.js';
 
-/** Limit far above names of classes. */
+/** Far more than the names of classes take. */
 const MOST_LABEL_BYTES = 16 * MIB;
 
 /**

@@ -44,9 +44,9 @@ export interface RepositoryModel {
   readonly sloNs: number | null;
   /** By output: names of its classes; null: it has none, or no output has any. */
   readonly labels: readonly (readonly string[] | null)[] | null;
-  /** Inputs for measuring; empty: chosen. */
+  /** Inputs for measuring; empty: to be chosen. */
   readonly samples: readonly Sample[];
-  /** Lengths to measure, if inputs may have any; null: chosen. */
+  /** Lengths to measure, if inputs may have any; null: to be chosen. */
   readonly lengths: readonly number[] | null;
 }
 

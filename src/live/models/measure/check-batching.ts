@@ -77,7 +77,7 @@ function paddingProblem({ what }: PaddingCheck): string {
   return `gives other answers to inputs that are padded as "fill" in its config.yaml says: ${what}. Correct it, leave "fill" out to batch inputs of equal length only, or write "batch: rows" to pad them anyway`;
 }
 
-/** Tried in order; those that the model does not take are passed over. */
+/** Tried in order; those that the model rejects are skipped. */
 const WHOLE_RANGES: readonly WholeRange[] = [
   [0, 1],
   [0, 9],

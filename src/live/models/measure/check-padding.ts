@@ -99,8 +99,8 @@ class Checker {
   }
 
   /**
-   * Inputs in which no element looks like padding, or only the first of each does not and all others of input `varied`
-   * are drawn. Null: the model does not take them.
+   * Inputs without an element that looks like padding; in input `varied`, only the first does not, and the others are
+   * random. Null: the model rejects them.
    */
   private async content(length: number, varied: number, fill: Fill): Promise<Content | null> {
     const { inputs } = withSizes(this.spec.signature, length);

@@ -141,7 +141,7 @@ const MOST_DOUBLINGS = 15;
 const MOST_ROW_BYTES = MIB;
 const LEAST_LENGTHS = 2;
 const RUNS_EACH = 3;
-/** Number of draws that a model has to compute. */
+/** Draws that a model has to compute to accept a choice of values. */
 const DRAWS = 2;
 /** Most elements of an input that may be sizes, axes or thresholds. */
 const FEW_ELEMENTS = 8;
@@ -167,7 +167,7 @@ type Choice = readonly number[];
 
 /**
  * Values to try for an input, in order. Zeros could be faster than other numbers, and integers may be indices into a
- * table; but short inputs are rather thresholds, steps or sizes, which are positive.
+ * table; but short inputs are more likely thresholds, steps or sizes, which are positive.
  */
 function valuesFor({ datatype, bytes }: TensorSignature, { inputs, outputs }: ModelSignature): Values[] {
   const elements = bytes / DATATYPES[datatype].bytes;
@@ -296,7 +296,7 @@ export function drawnFrom(
   return isFit ? (given?.bytes ?? null) : null;
 }
 
-/** Texts are numbers, too, since a model may parse them. */
+/** Texts hold numbers, since a model may parse them. */
 function drawn({ datatype, bytes }: TensorSignature, values: Values, random: Random): Uint8Array {
   if (datatype !== 'BYTES') return tensorOf(datatype, bytes, (at) => values(at, random));
   const texts = Array.from({ length: bytes / DATATYPES.BYTES.bytes }, (_, at) => String(values(at, random)));
