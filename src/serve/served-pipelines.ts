@@ -8,7 +8,7 @@ import { type FindModel, type ServedPipeline, wirePipeline } from '../live/pipel
 import type { ModelEntry } from '../live/service.js';
 import type { DeploymentEvents } from './deployment-options.js';
 import type { ModelHandles } from './model-handles.js';
-import { type Deployed, isUnloaded, type ModelTable, shownState } from './model-table.js';
+import { type Deployed, type ModelTable, shownState } from './model-table.js';
 
 /** A pipeline of a server, and its state. */
 interface Row {
@@ -219,10 +219,7 @@ export class ServedPipelines {
     const which =
       version === null || versions.length === 0 ? `model ${name}` : `version ${version} of model ${name}`;
     const row = version === null ? versions.at(-1) : versions.find((each) => each.version === version);
-    if (row !== undefined) {
-      const { state, reason } = shownState(row);
-      return `${which} is ${isUnloaded(row) ? reason : `${state}: ${row.problem || reason || 'asleep'}`}`;
-    }
+    if (row !== undefined) return `${which} is ${row.status === 'ready' ? 'asleep' : shownState(row).reason}`;
     if (versions.length > 0)
       return `there is no ${which}, only ${versions.map((each) => each.version).join(', ')}`;
     if (this.row(name) !== undefined) return `${name} is a pipeline, which cannot be a step`;
