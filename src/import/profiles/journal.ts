@@ -18,8 +18,8 @@ export function isJournal(path: string, text: string): boolean {
 }
 
 /**
- * Durations of the INFERs and LOADs of a server's journal, by model and kind of GPU. Throws `E_JOURNAL`, and the other
- * errors of replaying it.
+ * Durations of the INFERs and LOADs of a server's journal, by model, kind of GPU and the length that inputs were padded
+ * to, if all kinds have run it. Throws `E_JOURNAL`, and the other errors of replaying it.
  */
 export async function readJournalTimes(path: string, stated: Stated): Promise<ReadMeasurements> {
   const times = new Map<string, number[]>();
@@ -46,23 +46,26 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
       completed(action) {
         if (action.status !== STATUS_OK || (action.kind !== INFER && action.kind !== LOAD)) return;
         const spec = cluster.models[action.model]!;
-        const { name, lengths } = spec;
+        const { name, lengths = [], equalLengths = false } = spec;
         specs.set(name, spec);
-        // Shorter inputs may have run too rarely to be measured; a profile of the longest is the safe one.
-        if (action.kind === INFER && lengths !== undefined && action.bucket !== lengths.length - 1) return;
-        const batch = action.kind === LOAD ? 'LOAD' : action.batchSize;
-        add(JSON.stringify([name, kindOf(header, action.gpu), batch]), action.endNs - action.beginNs);
+        const isInfer = action.kind === INFER;
+        // An import knows no inputs of equal lengths that are not padded.
+        if (isInfer && equalLengths && action.bucket !== lengths.length - 1) return;
+        const batch = isInfer ? action.batchSize : 'LOAD';
+        const length = isInfer && !equalLengths ? lengths[action.bucket] : undefined;
+        add(JSON.stringify([name, kindOf(header, action.gpu), batch, length]), action.endNs - action.beginNs);
       },
     },
   });
   const measurements = [...times].flatMap(([key, durations]): Measurement[] => {
-    const [model, kind, batch] = JSON.parse(key) as [string, string, number | 'LOAD'];
+    const [model, kind, batch, length] = JSON.parse(key) as [string, string, number | 'LOAD', number | null];
     if (batch === 'LOAD') return [];
-    const loads = times.get(JSON.stringify([model, kind, 'LOAD']));
+    const loads = times.get(JSON.stringify([model, kind, 'LOAD', null]));
     const { weightsBytes, inputBytes, outputBytes, loadNs } = specs.get(model)!;
     return [
       {
-        ...{ model, precision: stated.precision, batch, ...summarize(durations) },
+        ...{ model, precision: stated.precision, batch, ...(length !== null && { length }) },
+        ...summarize(durations),
         gpu: [stated.gpu, kind].filter((word) => word !== '').join('-'),
         ...{ weightsBytes, inputBytes, outputBytes, runtime: 'onnxruntime (escapement)', from: path },
         loadMs: loads === undefined ? loadNs / NS_PER_MS : summarize(loads).medianMs,
@@ -71,7 +74,14 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
   });
   if (measurements.length === 0)
     throw new EscapementError('E_PROFILE', 'has no INFER that ended well', { file: path });
-  return { format: 'journal', measurements, notes: [] };
+  const gpusWith = (model: string, length?: number) =>
+    new Set(
+      measurements.flatMap((one) =>
+        one.model === model && one.length === (length ?? one.length) ? one.gpu : [],
+      ),
+    ).size;
+  const isOnAll = ({ model, length }: Measurement) => gpusWith(model, length) === gpusWith(model);
+  return { format: 'journal', measurements: measurements.filter(isOnAll), notes: [] };
 }
 
 /** Name of a GPU's kind; empty if all are of one. */

@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
 import type { Profile } from '../../../src/config/profile.js';
+import { type Action, STATUS_OK } from '../../../src/core/action.js';
+import { Controller } from '../../../src/core/controller.js';
+import type { ModelSpec } from '../../../src/core/model.js';
 import { type ImportProfilesOptions, importProfiles } from '../../../src/import/profiles/import-profiles.js';
-import { header, record } from '../../live/journal/fixtures.js';
+import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
+import { header, journalPath, record } from '../../live/journal/fixtures.js';
+import { createPolicy } from '../../sim/fixtures.js';
 import { failure, scratch } from '../../workload/support.js';
 
 const { folder, file } = scratch();
@@ -274,6 +279,46 @@ it('reads the durations of INFERs and LOADs in a journal of ours', async () => {
     }
   }
   expect(notes[0]).toContain('recognized as journal');
+});
+
+it('reads the durations in a journal for each length that inputs were padded to', async () => {
+  const [spec] = header('fifo').models as [ModelSpec];
+  const execNsByLength = [spec.execNs.map((ns) => ns / 2), spec.execNs];
+  const head = header('fifo', { gpus: 1, models: [{ ...spec, lengths: [16, 64], execNsByLength }] });
+  const journal = new JournalWriter(journalPath(), head, () => {});
+  const sent: Action[] = [];
+  const { defaultSloNs, admission, missedWindow } = head;
+  const controller = new Controller({
+    ...{ cluster: head, defaultSloNs, admission, missedWindow },
+    createPolicy: createPolicy('fifo', head.policy.options),
+    port: { send: (action) => sent.push(action), answer: () => {} },
+  });
+  let nowNs = 0;
+  for (const length of [16, 64, 16]) {
+    journal.offer(0, nowNs, 1e9, 0, null, 0, 0, length);
+    controller.offer(0, nowNs, 1e9, 0, 0, 0, length);
+    while (controller.requests.size > 0) {
+      journal.step(nowNs);
+      controller.step(nowNs);
+      const action = sent.shift();
+      if (action === undefined) nowNs = Math.min(controller.nextWakeNs(nowNs), nowNs + 1e6);
+      else {
+        const endNs = nowNs + length * 1e5;
+        Object.assign(action, { status: STATUS_OK, beginNs: nowNs, endNs, clock: 1 });
+        journal.result(action);
+        controller.result(action);
+        nowNs = endNs;
+      }
+    }
+  }
+  await journal.close(controller.digest);
+  const { profiles } = await imported(journal.path);
+  expect(profiles).toMatchObject([
+    {
+      ...{ length: 64, batches: [{ batch: 1, medianMs: 6.4, runs: 1 }] },
+      shorter: [{ length: 16, batches: [{ batch: 1, medianMs: 1.6, runs: 2 }] }],
+    },
+  ]);
 });
 
 it('lets a file say what it knows itself, and options fill the rest', async () => {

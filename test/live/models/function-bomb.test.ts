@@ -38,7 +38,8 @@ describe('a model that keeps onnxruntime busy for ever', () => {
     // So that, mostly, the first look has reached onnxruntime.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await source.close();
-    for (const { message } of await Promise.all(looks)) expect(message).toMatch(/the server ends/);
+    for (const { message } of await Promise.all(looks))
+      expect(message).toMatch(/the server is shutting down/);
   });
 });
 

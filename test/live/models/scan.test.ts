@@ -207,7 +207,7 @@ describe('config.pbtxt', () => {
     ['sequence_batching { }', /sequences of requests are not supported/],
     ['platform: "ensemble"', /"ensemble" and ensemble_scheduling need each other/],
     ['output { name: "y" label_filename: "../secret" }', /must be in the model's folder/],
-    ['output { name: "y" label_filename: "none.txt" }', /no such file with labels/],
+    ['output { name: "y" label_filename: "none.txt" }', /no such file of labels/],
   ])('is refused where it is of another model: %s', async (text, message) => {
     const dir = tempDir();
     const path = writeIn(dir, 'm/1/model.onnx', ONNX);

@@ -58,7 +58,7 @@ describe('the signature of a model', () => {
     ['buckets: [8, 8]', FP32, ['b', 'n'], /config\.yaml:1: buckets: must be 1 to 64 lengths that ascend/],
     ['buckets: []', FP32, ['b', 'n'], /config\.yaml:1: buckets: must be 1 to 64 lengths that ascend/],
     ['buckets: [0]', FP32, ['b', 'n'], /config\.yaml:1: buckets/],
-    ['fill: { x: 0 }', FP32, ['b', 'n'], /"fill" .*"buckets" must say to which lengths/],
+    ['fill: { x: 0 }', FP32, ['b', 'n'], /"fill" .*"buckets" must give lengths to pad to/],
     ['buckets: [8]', FP32, ['b', 4], /"buckets" .*: no dimension of the inputs is free, except the batch/],
     ['buckets: [8]', FP32, [1, 'n'], /"buckets" .*: the model takes no batches/],
     ['buckets: [8]\nbatch: none', FP32, ['b', 'n'], /"buckets" .*: the model takes no batches/],
