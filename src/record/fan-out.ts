@@ -4,11 +4,11 @@ import type { Outcome, RequestTable } from '../core/request.js';
 
 /** One observer that notifies several, in the given order. A single one is returned unchanged. */
 export function fanOut(observers: readonly RunObserver[]): RunObserver {
-  const [first = NOBODY, ...rest] = observers;
+  const [first = IGNORING, ...rest] = observers;
   return rest.length === 0 ? first : new Both(first, fanOut(rest));
 }
 
-const NOBODY: RunObserver = { answered() {}, completed() {} };
+const IGNORING: RunObserver = { answered() {}, completed() {} };
 
 class Both implements RunObserver {
   readonly decided?: (action: Action, nowNs: number) => void;
