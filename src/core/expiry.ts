@@ -30,7 +30,7 @@ export class Expiry {
   add(slot: number): void {
     const { dueNs, id, model } = this.requests;
     if (dueNs[slot] < NEVER) this.due.push(dueNs[slot], slot, id[slot]);
-    else if (!this.isStranded(model[slot])) this.recovered(model[slot]);
+    else if (!this.isStranded(model[slot])) this.stranded.delete(model[slot]);
     else if (this.stranded.has(model[slot])) this.limitWait(slot);
     else this.strand(model[slot]);
   }
@@ -68,12 +68,8 @@ export class Expiry {
 
   private isStillStranded(model: number): boolean {
     const is = this.isStranded(model);
-    if (!is) this.recovered(model);
+    if (!is) this.stranded.delete(model);
     return is;
-  }
-
-  private recovered(model: number): void {
-    if (this.stranded.size > 0) this.stranded.delete(model);
   }
 
   private strand(model: number): void {
