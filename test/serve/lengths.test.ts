@@ -40,7 +40,7 @@ let models: readonly WorkerModel[];
 
 beforeAll(async () => {
   await putMeasured(repository, 'padded', onnx, SETTINGS + PADDING);
-  await putMeasured(repository, 'unpadded', onnx, SETTINGS);
+  await putMeasured(repository, 'unpadded', onnx, `${SETTINGS}buckets: [1, 2, 4, 8, 16, 32, 64]\n`);
   direct = await openSession(onnx, CPU, { level: 'all' });
   models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {
     throw new Error('all models have profiles');
@@ -200,7 +200,7 @@ seed: 1
 cluster: { gpus: 1, pages: 20 }
 models: { kind: onnx, path: ${name} }
 workload: { kind: poisson, rate: 40/s, duration: 500ms, length: { kind: uniform, from: 1, to: 32 } }
-slo: 5s
+slo: 20s
 ${more}`;
 
   it.each([
