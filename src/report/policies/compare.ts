@@ -180,10 +180,7 @@ interface MatrixCell {
 interface CellOutcome extends Senders {
   /** Null: the runs have no span. */
   readonly goodputRps: Estimate | null;
-  /**
-   * Goodput as a share of the bound, run by run, with an interval over seeds; without a span, the share of offered
-   * requests answered in time.
-   */
+  /** Goodput as a share of the bound, run by run; without a span, the share of offered requests answered in time. */
   readonly share: Estimate;
   /** Shares by seed and by time slice: all policies have the same arrivals for a seed. */
   readonly sample: Sample;
@@ -273,7 +270,7 @@ function outcomeOf(
   const over = influencesOf(all, { of: 'goodputRps', weighted: true });
   const rates = sorted.flatMap(({ result }) => goodputOf(result) ?? []);
   const goodput = rates.length < sorted.length ? null : { bySeed: bySeed(sorted, rates), ...over };
-  // The bound has the same arrivals, so only the share of them that is answered in time is uncertain.
+  // Slices know no bound, but it has the same arrivals: those in time vary as their share of the bound does, or more.
   const attained = influencesOf(all, { of: 'attainment', weighted: true });
   const { rps } = bounds.get(first.seed)!;
   const { influences } = scaledSample(
@@ -283,8 +280,7 @@ function outcomeOf(
   const sample = { bySeed: bySeed(sorted, shares), ...(influences === undefined ? {} : { influences }) };
   return {
     goodputRps: goodput === null ? null : estimateOf(goodput),
-    // Slices know no bound: the bound varies over time as goodput does.
-    share: estimateOf({ bySeed: sample.bySeed }),
+    share: estimateOf(sample),
     sample,
     isOneSample: isOneSample(all),
     loadsPerS: meanOfKnown(

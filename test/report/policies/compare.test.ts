@@ -62,7 +62,7 @@ it('is as sure of a share as of the requests answered in time, however many came
     const cells = results.cells.map((cell) =>
       cell.status === 'done' ? { ...cell, result: { ...cell.result, slices } } : cell,
     );
-    return comparePolicies({ name: 'sweep', results: { ...results, cells } }).policies[0]!.share;
+    return comparePolicies({ name: 'sweep', results: { ...results, cells } }).cells[0]!.results[0]!.share;
   };
   expect(slicedTo(offered)).toMatchObject({ low: 1, high: 1 });
   expect(slicedTo(offered.map((count, i) => (i % 3 === 0 ? count / 2 : count))).low).toBeLessThan(0.99);
