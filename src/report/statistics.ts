@@ -169,12 +169,6 @@ export function marginBetween(a: SlicedRun, b: SlicedRun, figure: SlicedFigure):
   return difference === null || difference.over === null ? null : difference.high;
 }
 
-/** Its goodput, requests/s: `480 ± 2.1`. */
-export function goodputText(run: SlicedRun & Pick<RunResult | CellResult, 'summary'>): string {
-  const { goodputRps } = run.summary;
-  return withInterval(goodputRps === null ? null : figureOfRun(run, 'goodputRps', goodputRps));
-}
-
 /** Source of intervals, for people: `±: 95 % confidence over 3 seeds`. `figures`: with their intervals; null: unknown. */
 export function certaintyText(seeds: number, figures: readonly (Pick<Estimate, 'over'> | null)[]): string {
   const over = new Set(figures.map((figure) => figure?.over));

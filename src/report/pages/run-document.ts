@@ -19,7 +19,7 @@ import { type Block, countCell, type Document, type Section } from '../document.
 import { failuresText, generatorLines, generatorWarnings, hurtModels, modelsText } from '../generator.js';
 import { costText, scalingText } from '../quantity.js';
 import { commandOf, kindText, quoted, runName, WHAT_REPEATS } from '../reproduce.js';
-import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
+import { attainmentText, ONE_SAMPLE } from '../statistics.js';
 import { groupPoint } from '../study/points.js';
 import { servedGroups } from '../study/verdict.js';
 import { experimentToRun, policyNotes } from './blocks.js';
@@ -80,7 +80,7 @@ function figureList(run: RunResult | CellResult): [string, string][] {
     ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
     [
       'goodput',
-      `${goodputText(run)} of ${formatRate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
+      `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
     ],
     ['weighted', weightedText(summary)],
     ['accuracy', accuracyText(summary)],
