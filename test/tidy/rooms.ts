@@ -73,7 +73,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_105,
   policies: 7_585,
   record: 4_825,
-  report: 5_890,
+  report: 5_880,
   run: 5_720,
   scalers: 865,
   serve: 4_265,
