@@ -102,11 +102,9 @@ export const fleetSchema = z.object({
   ),
 });
 
-/** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
+/** Slices for confidence intervals of a run that replays a log or that no seed changes. */
 export const runSlicesSchema = z.object({
-  oneSample: z
-    .boolean()
-    .describe('True if no seed changes the run; false: seeds change only how it replays its log.'),
+  oneSample: z.boolean().describe('True if no seed changes the run.'),
   seconds: list(z.number().positive(), 'Length of each slice, up to the nominal end.'),
   sections: list(
     z.object({

@@ -108,8 +108,9 @@ const TIE = 0.001;
 
 /**
  * True if `a` scores better than `b`: by 0.1 % of `whole` or more on average, and the 95 % confidence interval of the
- * difference excludes 0. Seeds and time slices have the same arrivals, so scores of one of them can be compared. With a single common seed the difference alone decides; with
- * nothing in common, the intervals of the two must not overlap.
+ * difference excludes 0. Seeds and time slices have the same arrivals, so scores of one of them can be compared. With a
+ * single common seed and no slices the difference alone decides; with nothing in common, the intervals of the two must
+ * not overlap.
  */
 export function isBetter(a: Sample, b: Sample, whole: number): boolean {
   const difference = differenceOf(a, b);
