@@ -245,8 +245,13 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private whyNowhere(model: number): string {
     if (this.core.cluster.up.count === 0) return NO_WORKER;
     if (!this.isBlocked(model)) return '';
-    this.placesChanged = true;
+    if (!this.served.blocked.has(model)) this.placesChanged = true;
     return NO_WORKER_FOR_IT;
+  }
+
+  /** Has all models looked at if a request has lifted what kept its model from every GPU, such as an SLO that is too short. */
+  private offered(model: number): void {
+    if (this.served.blocked.has(model) && !this.isBlocked(model)) this.placesChanged = true;
   }
 
   /** True if GPUs are in service, and none may run the model, or a step of the pipeline. */
@@ -262,15 +267,17 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private offer(request: InferenceRequest): number {
     const { model, sloNs, user, trace, arrivalNs = this.nowNs() } = request;
     const { requestClass = 0, tenant = 0, length = 0 } = request;
-    if (this.served.blocked.has(model)) this.placesChanged = true;
     this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
-    return this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
+    const slot = this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
+    this.offered(model);
+    return slot;
   }
 
   private offerPipeline(index: number, request: InferenceRequest, counts: Int32Array): number {
     const { sloNs, user, trace = null, arrivalNs = this.nowNs(), requestClass = 0, tenant = 0 } = request;
     this.options.journal?.offerPipeline(index, arrivalNs, sloNs, user, trace, requestClass, tenant, counts);
     const slot = this.core.offerPipeline(index, arrivalNs, sloNs, user, requestClass, tenant, counts);
+    this.offered(request.model);
     this.pipelines?.begin(slot, index, request);
     return slot;
   }
