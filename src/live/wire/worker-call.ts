@@ -112,6 +112,7 @@ class RelayedCall implements WorkerCall {
     private readonly events: WorkerCallEvents,
   ) {
     const { maxMessageBytes } = settings;
+    relay.add(this);
     this.stream = new StreamCall<ControllerMessage, WorkerMessage>({
       ...{ ...settings, time, network, peer: 'worker' },
       method: WORKER_SERVICE.Drive,
@@ -123,7 +124,6 @@ class RelayedCall implements WorkerCall {
         events.ended(reason);
       },
     });
-    relay.add(this);
   }
 
   write(message: ControllerMessage): void {

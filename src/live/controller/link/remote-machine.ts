@@ -85,11 +85,11 @@ export class RemoteMachine implements DrivenMachine {
     const mostBytes = this.maxMessageBytes - ENVELOPE_BYTES;
     const fits = (action: ActionMessage) => inputBytes(action) <= mostBytes;
     const fitting = actions.every(fits) ? actions : actions.filter(fits);
+    const excessive = fitting === actions ? [] : actions.filter((action) => !fits(action));
     const sentNs = this.machineNs();
     for (const action of fitting) this.noteSent(action, sentNs);
     if (fitting.length > 0) this.write({ body: 'actions', actions: fitting });
-    if (fitting.length < actions.length)
-      this.events?.results(actions.filter((action) => !fits(action)).map((a) => tooLarge(a, mostBytes)));
+    if (excessive.length > 0) this.events?.results(excessive.map((action) => tooLarge(action, mostBytes)));
   }
 
   forget(keys: readonly number[]): void {
