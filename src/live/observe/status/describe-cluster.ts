@@ -54,8 +54,8 @@ export function statusRoute(read: () => StatusSources): Route {
   const answer = () => {
     const sources = read();
     if (sources.nowNs - atNs < NS_PER_S) return latest;
-    atNs = sources.nowNs;
     latest = json(200, describeCluster(sources));
+    atNs = sources.nowNs;
     return latest;
   };
   return { path: '/status', answer };
