@@ -72,8 +72,6 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
       },
     ];
   });
-  if (measurements.length === 0)
-    throw new EscapementError('E_PROFILE', 'has no INFER that ended well', { file: path });
   const gpusWith = (model: string, length?: number) =>
     new Set(
       measurements.flatMap((one) =>
@@ -81,7 +79,17 @@ export async function readJournalTimes(path: string, stated: Stated): Promise<Re
       ),
     ).size;
   const isOnAll = ({ model, length }: Measurement) => gpusWith(model, length) === gpusWith(model);
-  return { format: 'journal', measurements: measurements.filter(isOnAll), notes: [] };
+  const shared = measurements.filter(isOnAll);
+  if (shared.length === 0) {
+    const what =
+      measurements.length === 0
+        ? 'has no INFER that ended well'
+        : 'has no length of inputs that every kind of GPU ran';
+    throw new EscapementError('E_PROFILE', what, { file: path });
+  }
+  const cut = new Set(measurements.flatMap((one) => (isOnAll(one) ? [] : one.model)));
+  const notes = [...cut].map((model) => `${model}: lengths that not every kind of GPU ran are left out`);
+  return { format: 'journal', measurements: shared, notes };
 }
 
 /** Name of a GPU's kind; empty if all are of one. */
