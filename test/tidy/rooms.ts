@@ -68,7 +68,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   config: 5_070,
   core: 5_520,
   index: 30,
-  live: 24_150,
+  live: 24_160,
   load: 1_895,
   play: 4_105,
   policies: 7_585,
@@ -80,7 +80,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   sim: 1_235,
   text: 295,
   tools: 3_230,
-  import: 2_655,
+  import: 2_665,
   workload: 3_045,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
