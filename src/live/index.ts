@@ -4,7 +4,7 @@ export type { WorkerCluster } from './controller/cluster-of-workers.js';
 export type { FleetEvents } from './controller/fleet.js';
 export { Fleet } from './controller/fleet.js';
 export { RemoteLink } from './controller/link/remote-link.js';
-export type { WorkerEvents, WorkerLink } from './controller/link/worker-link.js';
+export type { LinkEvents, WorkerLink } from './controller/link/worker-link.js';
 export { LocalLink } from './controller/link/worker-link.js';
 export { LiveController } from './controller/live-controller.js';
 export type { CoreInputs, LiveControllerOptions } from './controller/live-controller-options.js';

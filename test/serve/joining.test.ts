@@ -38,7 +38,7 @@ async function open() {
   onTestFinished(() => joining.close());
   const members: FleetWorker[] = [];
   const add: Fleet['add'] = (registration, newLink) => {
-    const member = new FleetWorker(newLink, registration);
+    const member = new FleetWorker(newLink, REAL_WORLD.time, registration);
     members.push(Object.assign(member, { ...JOINED, description: description() }));
     return member;
   };

@@ -4,14 +4,17 @@ import type { ModelChange, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { ModelReference, WorkerModelList } from '../model-list.js';
 import { differentModel, onKinds } from './cluster-of-workers.js';
-import type { FleetWorker } from './fleet-worker.js';
-import { LOCAL, WorkerGone } from './link/worker-link.js';
+import { type FleetWorker, WorkerGone } from './fleet-worker.js';
+import { LOCAL } from './link/worker-link.js';
 
 /** Interval at which a worker that can't have a model is asked again. */
 const AGAIN_MS = 5000;
 
 /** A worker, and the kind of its GPUs by index. */
-type ModelWorker = Pick<FleetWorker, 'link' | 'kind' | 'gpuNumbers' | 'isServing'>;
+type ModelWorker = Pick<
+  FleetWorker,
+  'name' | 'kind' | 'gpuNumbers' | 'isServing' | 'listModels' | 'addModel' | 'dropModel' | 'restart'
+>;
 
 /** Models of all workers of a fleet: each has the same ones at the same indices, or none where it has none of that name. */
 export class FleetModels {
@@ -42,9 +45,9 @@ export class FleetModels {
   /** Models that each worker could have, or one of them. Rejects if none can answer, with `NoWorker` if none is up. */
   async list(name: string | null, config?: string): Promise<readonly WorkerModelList[]> {
     const workers = this.workers();
-    const lists = await Promise.allSettled(workers.map(({ link }) => link.listModels(name, config)));
+    const lists = await Promise.allSettled(workers.map((worker) => worker.listModels(name, config)));
     const known = lists.flatMap((list, i) =>
-      list.status === 'fulfilled' ? { ...list.value, worker: workers[i].link.name } : [],
+      list.status === 'fulfilled' ? { ...list.value, worker: workers[i].name } : [],
     );
     if (known.length > 0) return known;
     const failed = lists.find(({ status }) => status === 'rejected');
@@ -84,7 +87,7 @@ export class FleetModels {
     const reference = this.references.get(index);
     const without = this.without.get(index);
     if (reference === undefined || without === undefined) return;
-    const may = this.workers().filter((worker) => without.has(worker) && workers.includes(worker.link.name));
+    const may = this.workers().filter((worker) => without.has(worker) && workers.includes(worker.name));
     await Promise.all(may.map((worker) => this.addTo(worker, index, reference)));
   }
 
@@ -93,7 +96,7 @@ export class FleetModels {
     this.references.delete(index);
     this.models.delete(index);
     this.without.delete(index);
-    await Promise.allSettled(this.workers().map(({ link }) => link.dropModel(index)));
+    await Promise.allSettled(this.workers().map((worker) => worker.dropModel(index)));
   }
 
   /**
@@ -162,7 +165,7 @@ export class FleetModels {
         if (right.has(index)) lost.add(index);
         const wanted = this.references.get(index);
         try {
-          if (wanted === undefined) await worker.link.dropModel(index);
+          if (wanted === undefined) await worker.dropModel(index);
           else await this.addTo(worker, index, wanted);
           right.set(index, wanted);
         } catch (error) {
@@ -183,27 +186,27 @@ export class FleetModels {
 
   /** Workers that are in service already get the model, too. On failure, the worker is aligned with the others. */
   private async adoptOne(
-    { link, kind }: ModelWorker,
+    worker: ModelWorker,
     index: number,
     reference: ModelReference,
     found: (index: number, model: ServedModel) => Promise<boolean>,
   ): Promise<void> {
     // Without a digest it is not known which files it has.
     if (reference.digest === '' || this.references.has(index)) return;
-    const own = await link.addModel(index, reference);
+    const own = await worker.addModel(index, reference);
     if (own === null || this.references.has(index)) return;
-    const model = onKinds([{ kind, model: own }], this.kinds);
+    const model = onKinds([{ kind: worker.kind, model: own }], this.kinds);
     const serving = () => this.workers().filter(({ isServing }) => isServing);
     for (const other of serving()) this.note(other, index, null);
     if (!(await found(index, model))) return;
     this.set(index, referenceOf(model, reference), model);
     for (const other of serving())
-      this.addTo(other, index, reference).catch(({ message }: Error) => other.link.restart(message, null));
+      this.addTo(other, index, reference).catch(({ message }: Error) => other.restart(message));
   }
 
   private async addTo(worker: ModelWorker, index: number, reference: ModelReference): Promise<void> {
     const { name, version } = reference;
-    const model = await worker.link.addModel(index, reference).catch(({ message }: Error) => {
+    const model = await worker.addModel(index, reference).catch(({ message }: Error) => {
       throw new Error(`model ${name}, version ${version}: ${message}`);
     });
     const before = this.models.get(index);
@@ -228,10 +231,10 @@ export class FleetModels {
    */
   private async addEverywhere(index: number, reference: ModelReference): Promise<ServedModel> {
     const workers = this.workers();
-    const answers = await Promise.allSettled(workers.map(({ link }) => link.addModel(index, reference)));
+    const answers = await Promise.allSettled(workers.map((worker) => worker.addModel(index, reference)));
     const problems = answers.flatMap((answer, i) =>
       answer.status === 'rejected' && !(answer.reason instanceof WorkerGone)
-        ? problemAt(workers[i].link.name, answer.reason)
+        ? problemAt(workers[i].name, answer.reason)
         : [],
     );
     if (problems.length === 1) throw problems[0];

@@ -22,14 +22,14 @@ export function initialWorkers(workers: readonly FleetWorker[], maxGpus: number 
   const dynamic = new Set<FleetWorker>();
   let gpus = 0;
   for (const worker of workers.toSorted((a, b) => Number(a.isDynamic) - Number(b.isDynamic))) {
-    const { description, isDynamic, link } = worker;
+    const { description, isDynamic, name } = worker;
     if (description === null) continue;
     const wanted = gpus + description.gpus.length;
     const isFitting = present.length === 0 || whyNotTogether(present[0].description, description) === '';
     if (isDynamic && present.length > 0 && (!isFitting || wanted > (maxGpus ?? 0))) continue;
     if (isDynamic) dynamic.add(worker);
     gpus = wanted;
-    present.push({ name: link.name, description });
+    present.push({ name, description });
   }
   return { present, dynamic };
 }
@@ -54,7 +54,7 @@ export async function enoughInTime(
   const enough = changes.holds(() => workers.filter(({ isPresent }) => isPresent).length >= minWorkers);
   if (timeoutNs === null) await enough;
   else if (!(await within(time, enough, timeoutNs))) {
-    const missing = workers.filter(({ isPresent }) => !isPresent).map(({ link }) => link.name);
+    const missing = workers.filter(({ isPresent }) => !isPresent).map(({ name }) => name);
     throw new EscapementError(
       'E_WORKER',
       `no answer from ${missing.join(', ')} within ${timeoutNs / NS_PER_MS} ms: is \`escapement worker\` running there?`,

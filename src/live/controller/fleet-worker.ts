@@ -1,6 +1,11 @@
 import { invariant } from '../../base/invariant.js';
-import type { ActionMessage, WorkerDescription, WorkerState } from '../messages.js';
-import type { Driving, WorkerLink } from './link/worker-link.js';
+import type { Time, Timer } from '../../base/world/time.js';
+import { Backoff } from '../backoff.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { ServedModel } from '../model.js';
+import type { ModelList, ModelReference } from '../model-list.js';
+import type { ClockSync } from './link/clock-sync.js';
+import type { DrivenMachine, Driving, LinkEvents, WorkerLink } from './link/worker-link.js';
 
 /** Registration of a worker that came by itself. */
 export interface Registration {
@@ -14,22 +19,52 @@ export interface Registration {
 
 /**
  * Phase of a worker in a cluster: it is registered, but does not fit or has no room, and is not connected; it cannot be
- * reached, or another controller drives it; it is up, and gets the right models; its GPUs are used; they are, until it
- * is down for good; it is no longer part of the cluster.
+ * reached, is made idle, or another controller drives it; it is up, and gets the right models; its GPUs are used; they
+ * are, until it is down for good; it is no longer part of the cluster.
  */
 type Phase = 'waiting' | 'connecting' | 'joining' | 'serving' | 'draining' | 'gone';
 
-/** A link may report a worker up again without having reported it down. */
 const TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
   waiting: ['connecting', 'gone'],
   connecting: ['joining', 'waiting', 'gone'],
-  joining: ['joining', 'serving', 'connecting', 'waiting', 'gone'],
-  serving: ['joining', 'connecting', 'draining'],
+  joining: ['serving', 'connecting', 'waiting', 'gone'],
+  serving: ['connecting', 'draining'],
   draining: ['gone'],
   gone: [],
 };
 
-/** A worker of a fleet. Static ones are known from the start; dynamic ones register, and may leave for good. */
+/** Events of a worker for its fleet. Never called from within a call of the fleet's. */
+export interface WorkerEvents extends Pick<LinkEvents, 'met' | 'driven'> {
+  /** It is joining: idle, and takes actions. */
+  up(description: WorkerDescription, state: WorkerState): void;
+  /** Times are the controller's. */
+  results(results: readonly ResultMessage[]): void;
+  /** Nothing sent to this GPU is answered any more, until the worker is up again. */
+  gpuDown(gpu: number, reason: string): void;
+  /** Nothing sent is answered any more, until it is up again; `served`: it was not just joining. */
+  down(reason: string, served: boolean): void;
+}
+
+interface Driven {
+  readonly machine: DrivenMachine;
+  /** Estimate of the machine's clock. */
+  readonly clock: ClockSync;
+}
+
+/** A worker is no longer connected: it is asked again when it is back, or left alone. */
+export class WorkerGone extends Error {
+  constructor() {
+    super('the worker is not connected any more');
+  }
+}
+
+/**
+ * A worker of a fleet. Static ones are known from the start; dynamic ones register, and may leave for good. Its machine is
+ * driven from the time it can be reached until it is lost: made idle, reported up, given actions; times are translated.
+ * When a GPU dies, that is reported at once and the others go on working; a moment later the whole machine goes down, is
+ * made idle, which restarts the GPU, and comes up again. So a GPU that keeps dying interrupts the others at most once a
+ * minute.
+ */
 export class FleetWorker {
   phase: Phase = 'connecting';
   /** Number of transitions; work begun in an earlier phase is void. */
@@ -69,19 +104,46 @@ export class FleetWorker {
   leaving = '';
   leftNs = 0;
 
-  /** `newLink`: connects to it; its parameter takes problems. `registration` null: it is static. */
+  private events: WorkerEvents | null = null;
+  /** Clock of the controller. */
+  private nowNs: () => number = () => 0;
+  /** Null: no machine is driven at present. */
+  private driven: Driven | null = null;
+  private readonly revivals = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
+  private revival: Timer | null = null;
+  /** Rejects pending requests about the machine's models. */
+  private readonly asked = new Set<(reason: Error) => void>();
+
+  /** `newLink`: its parameter takes problems. `registration` null: it is static. */
   constructor(
     private readonly newLink: (complain: (what: string) => void) => WorkerLink,
+    private readonly time: Time,
     readonly registration: Registration | null = null,
   ) {
     this.link = this.dial();
   }
 
-  /** Returns a new link, unstarted. */
-  dial(): WorkerLink {
-    return this.newLink((what) => {
-      this.complaint = what;
-    });
+  /** Connects to it, and reconnects when needed; `nowNs` is the controller's clock. */
+  connect(events: WorkerEvents, nowNs: () => number): void {
+    if (this.phase === 'waiting') {
+      this.become('connecting');
+      this.link = this.dial();
+    }
+    this.events = events;
+    this.nowNs = nowNs;
+    this.link.start(
+      {
+        met: (description) => events.met(description),
+        driven: (by, yields) => events.driven(by, yields),
+        drives: (machine, clock) => this.drive({ machine, clock }),
+        lost: (reason) => this.lost(reason),
+      },
+      nowNs,
+    );
+  }
+
+  get name(): string {
+    return this.link.name;
   }
 
   get isDynamic(): boolean {
@@ -131,7 +193,7 @@ export class FleetWorker {
     if (this.problem !== '' || this.complaint === '' || this.everJoined)
       return this.problem || this.complaint;
     return this.description === null
-      ? `no worker answers at ${this.link.name}: ${this.complaint}`
+      ? `no worker answers at ${this.name}: ${this.complaint}`
       : this.complaint;
   }
 
@@ -145,4 +207,164 @@ export class FleetWorker {
     // It takes no actions of before.
     if (!this.isServing) this.outbox = [];
   }
+
+  /** Sends actions, whose inputs are for it alone. Times are the controller's. Must be up. */
+  send(actions: readonly ActionMessage[]): void {
+    const { driven } = this;
+    invariant(this.isUp && driven !== null, 'actions go to a worker that is up');
+    const { offsetNs } = driven.clock;
+    driven.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
+  }
+
+  /** No action needs these kept tensors any more. */
+  forget(keys: readonly number[]): void {
+    this.driven?.machine.forget?.(keys);
+  }
+
+  /** Like `Machine`; rejects with `WorkerGone` if it is not driven, or lost meanwhile. */
+  listModels(name: string | null, config?: string): Promise<ModelList> {
+    return this.ask((machine) => machine.listModels(name, config));
+  }
+
+  addModel(index: number, reference: ModelReference): Promise<ServedModel | null> {
+    return this.ask((machine) => machine.addModel(index, reference));
+  }
+
+  dropModel(index: number): Promise<void> {
+    return this.ask((machine) => machine.dropModel(index));
+  }
+
+  /** Gives it up: reports it down, then tries to bring it up again. */
+  restart(reason: string): void {
+    const { driven } = this;
+    queueMicrotask(() => {
+      if (driven === null || !this.isUpWith(driven)) return;
+      this.goDown(reason);
+      if (this.driven === driven) this.bringUp(driven);
+    });
+  }
+
+  /** Gives up one of its GPUs, but not others; it is tried again later. */
+  giveUp(gpu: number, reason: string): void {
+    if (this.driven !== null) this.gpuDown(this.driven, gpu, reason);
+  }
+
+  /** Resolves when it was notified; no events follow. */
+  close(): Promise<void> {
+    this.life++;
+    this.release();
+    return this.link.close();
+  }
+
+  /** Returns a new link, unstarted. */
+  private dial(): WorkerLink {
+    return this.newLink((what) => {
+      this.complaint = what;
+    });
+  }
+
+  private drive(driven: Driven): void {
+    this.driven = driven;
+    driven.machine.attach({
+      results: (results) => this.pass(driven, results),
+      gpuDown: (gpu, reason) => this.gpuDown(driven, gpu, reason),
+    });
+    this.bringUp(driven);
+  }
+
+  private lost(reason: string): boolean {
+    const { isUp } = this;
+    this.release();
+    if (isUp) this.goDown(reason);
+    return isUp;
+  }
+
+  /** Drives no machine any more. */
+  private release(): void {
+    this.driven = null;
+    this.forgetRevival();
+    const reason = new WorkerGone();
+    for (const giveUp of this.asked) giveUp(reason);
+  }
+
+  private goDown(reason: string): void {
+    const { isServing, phase } = this;
+    this.become(phase === 'draining' ? 'gone' : 'connecting');
+    this.events?.down(reason, isServing);
+  }
+
+  private isUpWith(driven: Driven): boolean {
+    return this.isUp && this.driven === driven;
+  }
+
+  private ask<T>(question: (machine: DrivenMachine) => Promise<T>): Promise<T> {
+    const { driven } = this;
+    if (driven === null) return Promise.reject(new WorkerGone());
+    return new Promise((resolve, reject) => {
+      this.asked.add(reject);
+      question(driven.machine)
+        .then(resolve, reject)
+        .finally(() => this.asked.delete(reject));
+    });
+  }
+
+  private bringUp(driven: Driven): void {
+    this.forgetRevival();
+    driven.machine.quiesce().then(
+      (state) => {
+        if (this.driven !== driven) return;
+        this.become('joining');
+        this.events?.up(driven.machine.description, state);
+      },
+      (error: Error) => {
+        if (this.driven !== driven) return;
+        this.link.complain(`the worker cannot be made idle: ${error.message}`);
+        this.later(() => this.bringUp(driven));
+      },
+    );
+  }
+
+  // A machine may answer from within `submit`, a worker never from within a call of the fleet's.
+  private pass(driven: Driven, results: readonly ResultMessage[]): void {
+    queueMicrotask(() => {
+      if (!this.isUpWith(driven)) {
+        driven.machine.forget?.(results.flatMap(({ kept = [] }) => kept));
+        return;
+      }
+      const { offsetNs } = driven.clock;
+      this.events?.results(results.map((result) => toControllerTime(result, offsetNs)));
+    });
+  }
+
+  private gpuDown(driven: Driven, gpu: number, reason: string): void {
+    queueMicrotask(() => {
+      if (!this.isUpWith(driven)) return;
+      this.events?.gpuDown(gpu, reason);
+      // GPUs that share a thread die and come back together.
+      if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
+    });
+  }
+
+  private later(revive: () => void): void {
+    this.revival = this.time.after(this.revivals.delayMs(this.nowNs()), () => {
+      this.revival = null;
+      revive();
+    });
+  }
+
+  private forgetRevival(): void {
+    this.revival?.cancel();
+    this.revival = null;
+  }
+}
+
+const FIRST_REVIVAL_MS = 100;
+const LONGEST_REVIVAL_MS = 60_000;
+
+function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
+  return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };
+}
+
+function toControllerTime(result: ResultMessage, offsetNs: number): ResultMessage {
+  return { ...result, beginNs: result.beginNs - offsetNs, endNs: result.endNs - offsetNs };
 }

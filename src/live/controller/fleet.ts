@@ -80,7 +80,7 @@ export class Fleet {
       time,
       () => {},
     );
-    for (const link of links) this.workers.push(new FleetWorker(() => link));
+    for (const link of links) this.workers.push(new FleetWorker(() => link, time));
   }
 
   /**
@@ -124,7 +124,7 @@ export class Fleet {
 
   /** Adds a worker that registered itself. `newLink`: connects to it; its parameter takes problems. */
   add(registration: Registration, newLink: (complain: (what: string) => void) => WorkerLink): FleetWorker {
-    const worker = new FleetWorker(newLink, registration);
+    const worker = new FleetWorker(newLink, this.time, registration);
     this.workers.push(worker);
     if (this.nowNs !== null) this.connect(worker, this.nowNs);
     return worker;
@@ -134,7 +134,7 @@ export class Fleet {
   leave(worker: FleetWorker, reason: string | null): void {
     if (worker.phase === 'serving') worker.become('draining');
     else if (!worker.isServing) this.remove(worker);
-    if (reason !== null && !worker.hasLeft) worker.link.restart(reason, null);
+    if (reason !== null && !worker.hasLeft) worker.restart(reason);
   }
 
   /** True if unknown workers may come. */
@@ -152,7 +152,7 @@ export class Fleet {
   /** Static worker with that address or process; null: unknown. */
   staticWorker(name: string, instance: string): FleetWorker | null {
     const known = this.workers.filter(({ isDynamic }) => !isDynamic);
-    return known.find((each) => each.link.name === name || each.instance === instance) ?? null;
+    return known.find((each) => each.name === name || each.instance === instance) ?? null;
   }
 
   /** Number of GPUs that may still be added. */
@@ -180,7 +180,7 @@ export class Fleet {
 
   /** Names of the workers that are not up, and may be. */
   get away(): readonly string[] {
-    return this.workers.flatMap(({ link, isServing, isDialed }) => (isServing || !isDialed ? [] : link.name));
+    return this.workers.flatMap(({ name, isServing, isDialed }) => (isServing || !isDialed ? [] : name));
   }
 
   get links(): readonly WorkerLink[] {
@@ -194,7 +194,7 @@ export class Fleet {
 
   /** Name of the GPU's worker; empty: no worker has that GPU. */
   nameOf(gpu: number): string {
-    return this.numbers.workerOf(gpu)?.link.name ?? '';
+    return this.numbers.workerOf(gpu)?.name ?? '';
   }
 
   /** Name of the GPU's kind; empty: no worker has that GPU. */
@@ -226,22 +226,22 @@ export class Fleet {
   flush(): void {
     if (this.events === null) return;
     for (const worker of this.workers) {
-      if (worker.forgotten.length > 0) worker.link.forget?.(worker.forgotten.splice(0));
+      if (worker.forgotten.length > 0) worker.forget(worker.forgotten.splice(0));
       if (worker.outbox.length === 0) continue;
       const actions = worker.outbox;
       worker.outbox = [];
-      worker.link.send(actions);
+      worker.send(actions);
     }
   }
 
   /** Restarts the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
-    this.numbers.workerOf(gpu)?.link.restart(reason, null);
+    this.numbers.workerOf(gpu)?.restart(reason);
   }
 
   /** Gives up a GPU, but not others of its worker; it is retried later. */
   giveUp(gpu: number, reason: string): void {
-    this.numbers.workerOf(gpu)?.link.restart(reason, this.localGpu(gpu));
+    this.numbers.workerOf(gpu)?.giveUp(this.localGpu(gpu), reason);
   }
 
   /** Drives the workers until another controller asks for them. */
@@ -256,8 +256,8 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.events = null;
-    for (const worker of this.workers) worker.life++;
-    await Promise.all([...this.links.map((link) => link.close()), ...this.closing]);
+    const dialed = this.workers.filter(({ isDialed }) => isDialed);
+    await Promise.all([...dialed.map((worker) => worker.close()), ...this.closing]);
   }
 
   /** Workers that are up. If none is, those waiting because their files are newer than the cluster's. */
@@ -267,13 +267,14 @@ export class Fleet {
   }
 
   private connect(worker: FleetWorker, nowNs: () => number): void {
-    worker.link.start(
+    worker.connect(
       {
         met: (description) => this.met(worker, description),
         driven: (by, yields = false) => this.driven(worker, by, yields),
         up: (description, state) => this.cameUp(worker, description, state),
         results: (results) => this.passOn(worker, results),
-        down: (reason, gpu) => this.wentDown(worker, reason, gpu),
+        gpuDown: (gpu, reason) => this.lostGpu(worker, gpu, reason),
+        down: (reason, served) => this.wentDown(worker, reason, served),
       },
       nowNs,
     );
@@ -281,25 +282,22 @@ export class Fleet {
 
   /** Handles the description of a worker with GPU numbers, or of the first, which sets the requirements for others. */
   private met(worker: FleetWorker, description: WorkerDescription): void {
-    if (!worker.isDialed) return;
     this.name(worker, description);
     if (this.cluster !== null && worker.hasGpuNumbers) return;
     if (this.admit(worker, description)) worker.description = description;
   }
 
   private driven(worker: FleetWorker, by: Driving, yields: boolean): void {
-    if (!worker.isDialed) return;
     worker.drivenBy = by;
     worker.isYielded = yields && by === 'another';
     this.changed();
   }
 
   private cameUp(worker: FleetWorker, description: WorkerDescription, state: WorkerState): void {
-    if (worker.phase === 'draining' || !worker.isDialed || !this.admit(worker, description)) return;
+    if (!this.admit(worker, description)) return;
     this.name(worker, description);
     worker.description = description;
     worker.reported = state;
-    worker.become('joining');
     if (this.events !== null) this.adopt(worker);
     this.changes.check();
   }
@@ -309,7 +307,7 @@ export class Fleet {
     worker.instance = instance;
     if (worker.isDynamic || instance === '') return;
     for (const twin of this.workers.filter((each) => each.isDynamic && each.instance === instance)) {
-      twin.problem = `it is worker ${worker.link.name}, which is known from the start`;
+      twin.problem = `it is worker ${worker.name}, which is known from the start`;
       this.leave(twin, twin.problem);
     }
   }
@@ -320,7 +318,10 @@ export class Fleet {
     if (why === '') return true;
     const accepted = worker.description === null ? 'accepted' : 'readmitted';
     if (worker.isDynamic) this.setAside(worker, why);
-    else this.complain(worker, `is not ${accepted}: ${why}`, why);
+    else {
+      worker.become('connecting');
+      this.complain(worker, `is not ${accepted}: ${why}`, why);
+    }
     return false;
   }
 
@@ -346,7 +347,7 @@ export class Fleet {
   }
 
   private complain(worker: FleetWorker, what: string, problem: string): void {
-    if (worker.problem !== problem) this.events?.worker(worker.link.name, false, what);
+    if (worker.problem !== problem) this.events?.worker(worker.name, false, what);
     worker.problem = problem;
   }
 
@@ -359,21 +360,18 @@ export class Fleet {
 
   /** Frees the GPU numbers of a dynamic worker that is waiting or gone, and closes its link. */
   private release(worker: FleetWorker): void {
-    const { link } = worker;
     if (worker.hasLeft) this.workers.splice(this.workers.indexOf(worker), 1);
-    if (worker.hasGpuNumbers) this.events?.workerLeft(link.name);
+    if (worker.hasGpuNumbers) this.events?.workerLeft(worker.name);
     this.numbers.release(worker);
     this.models.left(worker);
-    const closed = link.close().finally(() => this.closing.delete(closed));
+    const closed = worker.close().finally(() => this.closing.delete(closed));
     this.closing.add(closed);
     this.changed();
   }
 
   private dialAgain(worker: FleetWorker): void {
     if (this.nowNs === null || worker.wants > this.room || !this.mayDial) return;
-    worker.become('connecting');
     worker.problem = '';
-    worker.link = worker.dial();
     this.connect(worker, this.nowNs);
   }
 
@@ -428,12 +426,12 @@ export class Fleet {
 
   private putInService(worker: FleetWorker, { present }: WorkerState): void {
     const { cluster, events } = this;
-    const { gpuNumbers, link } = worker;
+    const { gpuNumbers, name } = worker;
     worker.become('serving');
     worker.problem = '';
     const counted = cluster === null ? Number.POSITIVE_INFINITY : pagesIn(cluster.spec, worker.kind);
     const unused = pagesNotUsed(worker, counted);
-    events?.worker(link.name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
+    events?.worker(name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
     worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
     present.slice(0, gpuNumbers.length).forEach((models, local) => {
       this.up.add(gpuNumbers[local]);
@@ -444,22 +442,23 @@ export class Fleet {
     this.workerCameUp();
   }
 
-  private wentDown(worker: FleetWorker, reason: string, local: number | null): void {
-    const { gpuNumbers, link, phase } = worker;
-    if (!worker.isDialed || (local !== null && local >= gpuNumbers.length)) return;
-    const gpus = local === null ? gpuNumbers : [gpuNumbers[local]];
-    // Nothing is sent to it any more.
-    if (local === null && phase !== 'connecting') worker.become(phase === 'draining' ? 'gone' : 'connecting');
+  private lostGpu(worker: FleetWorker, local: number, reason: string): void {
+    const gpu = worker.gpuNumbers[local];
+    if (gpu !== undefined) this.outOfService(worker, [gpu], `has lost its GPU ${local}`, reason);
+  }
+
+  private wentDown(worker: FleetWorker, reason: string, served: boolean): void {
+    const what = served ? 'is down' : 'was lost before it was in service';
+    this.outOfService(worker, worker.gpuNumbers, what, reason);
+    if (worker.hasLeft) this.release(worker);
+  }
+
+  private outOfService({ name }: FleetWorker, gpus: readonly number[], what: string, reason: string): void {
     const lost = gpus.filter((gpu) => this.up.has(gpu));
-    const isNew = phase === 'joining' && lost.length === 0;
-    const gone = isNew ? 'was lost before it was in service' : 'is down';
-    const what = local === null ? gone : `has lost its GPU ${local}`;
     const follows = lost.length === 0 ? '' : `, so these GPUs are out of service: ${lost.join(', ')}`;
-    const asAsked = reason === WORKER_SHUTS_DOWN;
-    this.events?.worker(link.name, false, `${what}${follows}: ${reason}`, asAsked);
+    this.events?.worker(name, false, `${what}${follows}: ${reason}`, reason === WORKER_SHUTS_DOWN);
     for (const gpu of lost) this.up.delete(gpu);
     for (const gpu of lost) this.events?.gpuDown(gpu, reason);
-    if (local === null && phase === 'draining') this.release(worker);
   }
 
   private passOn({ gpuNumbers }: FleetWorker, results: readonly ResultMessage[]): void {

@@ -113,10 +113,9 @@ async function round(
   await run.pass(1000);
   worker.executing = true;
   worker.broken = [];
-  worker.restarts.length = 0;
   if (what !== 'nothing') {
-    worker.down('is started again');
-    worker.up();
+    await worker.down('is started again');
+    await worker.up();
   }
   await run.pass(2000);
 }

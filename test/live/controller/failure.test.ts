@@ -9,8 +9,8 @@ const POLICIES = ['clockwork', 'fifo'];
 /** Gets model 0 onto every worker's GPU, so that either can serve it. */
 async function warmUp(run: LiveHarness, workers: readonly FakeWorker[]): Promise<void> {
   for (const worker of workers) {
-    worker.down('is warmed up');
-    worker.up(worker.described.gpus.map(() => [0]));
+    await worker.down('is warmed up');
+    await worker.up(worker.described.gpus.map(() => [0]));
   }
   await run.pass(10);
 }
@@ -28,11 +28,11 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
       const [infer] = busy.kinds(INFER);
       expect(idle.kinds(INFER)).toEqual([]);
       idle.executing = true;
-      busy.down();
+      await busy.down();
       await run.pass(30);
       expect(run.outcomes).toEqual(['ok']);
       // What the lost worker still says of it comes too late to count.
-      busy.up();
+      await busy.up();
       busy.answer(infer);
       await run.pass(10);
       expect(asked.answers).toHaveLength(1);
@@ -50,11 +50,11 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
       run.ask();
       await run.pass(10);
       expect(worker.kinds(INFER)).toHaveLength(1);
-      worker.down();
+      await worker.down();
       await run.pass(10);
       expect(run.controller.state.notReady).toBe('no worker is up');
       worker.executing = true;
-      worker.up([present]);
+      await worker.up([present]);
       await run.pass(30);
       expect(run.controller.state.notReady).toBeNull();
       expect(run.outcomes).toEqual(['ok']);
@@ -70,8 +70,8 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
       b.executing = false;
       const { answers } = run.ask();
       await run.pass(101);
-      a.down();
-      b.down();
+      await a.down();
+      await b.down();
       await run.pass(1);
       expect(run.outcomes).toEqual(['error']);
       expect(answers[0].error).toBe('the worker that was to run it was lost; send it again');
@@ -82,7 +82,7 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
     const worker = new FakeWorker('w', description({ gpus: [gpu(), gpu()] }));
     await withController({ workers: [worker], policy }, async (run) => {
       await warmUp(run, [worker]);
-      worker.down('its thread has died', 0);
+      await worker.down('its thread has died', 0);
       for (let i = 0; i < 4; i++) run.ask();
       await run.pass(50);
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
@@ -100,7 +100,7 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
       worker.executing = false;
       for (let i = 0; i < 6; i++) run.ask(i % 2);
       await run.pass(10);
-      worker.down();
+      await worker.down();
       await run.pass(20);
       run.ask();
       // Requests of other SLOs, so that those in the middle of a queue go first.
@@ -113,7 +113,7 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
       expect(run.asked.at(-1)?.answers[0].error).toBe('no worker is up');
       expect(run.controller.core.requests.size).toBe(0);
       worker.executing = true;
-      worker.up();
+      await worker.up();
       run.ask();
       await run.pass(30);
       expect(run.outcomes.at(-1)).toBe('ok');
@@ -123,10 +123,10 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
   it('keeps what can wait for a GPU to come back', async () => {
     const worker = new FakeWorker('w');
     await withController({ workers: [worker], policy, sloMs: 500 }, async (run) => {
-      worker.down();
+      await worker.down();
       for (let i = 0; i < 5; i++) run.ask(0, i % 2 === 0 ? 500 : 20);
       await run.pass(100);
-      worker.up();
+      await worker.up();
       await run.pass(100);
       expect(run.outcomes).toEqual(['ok', 'timeout', 'ok', 'timeout', 'ok']);
     });
@@ -136,11 +136,11 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
 it('fifo gives nothing up when GPUs are there again', async () => {
   const worker = new FakeWorker('w');
   await withController({ workers: [worker], policy: 'fifo', sloMs: 20 }, async (run) => {
-    worker.down();
+    await worker.down();
     run.ask();
     await run.pass(10);
     worker.executing = false;
-    worker.up();
+    await worker.up();
     for (let i = 0; i < 5; i++) run.ask();
     await run.pass(100);
     expect(run.outcomes).toEqual(run.asked.map(() => '-'));
@@ -154,7 +154,7 @@ it('fifo gives nothing up when GPUs are there again', async () => {
 it('does not blame the SLO of a request that is refused because no worker is up', async () => {
   const worker = new FakeWorker('a');
   await withController({ workers: [worker], admission: 'predict' }, async (run) => {
-    worker.down();
+    await worker.down();
     const asked = run.ask();
     await run.pass(1);
     expect(run.outcomes).toEqual(['rejected']);
@@ -166,11 +166,11 @@ it('does not run one model in batches of one with what timed out while no GPU wa
   const models = [served('single', { spec: { ...served().spec, batchSizes: [1], execNs: [3_000_000] } })];
   const worker = new FakeWorker('w', description({ models }));
   await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
-    worker.down();
+    await worker.down();
     run.ask(0, 500);
     run.ask(0, 10);
     await run.pass(50);
-    worker.up();
+    await worker.up();
     await run.pass(50);
     expect(run.outcomes).toEqual(['ok', 'timeout']);
   });
@@ -226,13 +226,11 @@ it.each(POLICIES)('%s: a worker that owes a result beyond all reason is restarte
     const [busy, idle] = a.kinds(INFER).length > 0 ? [a, b] : [b, a];
     idle.executing = true;
     await run.pass(1500);
-    expect(busy.restarts).toEqual([]);
+    const said = run.said.length;
     await run.pass(2000);
-    expect(busy.restarts).toEqual(['GPU 0 owes a result']);
-    expect(idle.restarts).toEqual([]);
     expect(run.outcomes).toEqual(['ok']);
     const gpu = busy === a ? 0 : 1;
-    expect(run.said).toContain(
+    expect(run.said[said]).toBe(
       `${busy.name} is not used: is down, so these GPUs are out of service: ${gpu}: GPU 0 owes a result`,
     );
   });
@@ -258,7 +256,7 @@ it.each(POLICIES)(
       run.ask();
       await run.pass(100);
       expect(run.outcomes).toEqual(['timeout', 'ok']);
-      expect(worker.restarts).toEqual([]);
+      expect(run.controller.state.notReady).toBeNull();
       expect(run.seen).toEqual(['INFER', 'timeout', 'INFER', 'ok']);
     });
   },
@@ -275,7 +273,7 @@ it('does not take an UNLOAD for one that hangs', async () => {
     run.ask(3);
     await run.pass(150);
     expect(worker.kinds(UNLOAD)).toHaveLength(1);
-    expect(worker.restarts).toEqual([]);
+    expect(run.controller.state.notReady).toBeNull();
     for (const action of worker.sent.slice(-2)) worker.answer(action);
     await run.pass(10);
   });

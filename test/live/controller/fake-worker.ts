@@ -1,15 +1,23 @@
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, UNLOAD } from '../../../src/core/action.js';
-import type { Driving, WorkerEvents, WorkerLink } from '../../../src/live/controller/link/worker-link.js';
+import { ClockSync } from '../../../src/live/controller/link/clock-sync.js';
+import type {
+  DrivenMachine,
+  Driving,
+  LinkEvents,
+  WorkerLink,
+} from '../../../src/live/controller/link/worker-link.js';
 import type {
   ActionMessage,
   GpuDescription,
   ModelChange,
   ResultMessage,
   WorkerDescription,
+  WorkerState,
 } from '../../../src/live/messages.js';
 import type { ServedModel } from '../../../src/live/model.js';
 import type { ModelReference } from '../../../src/live/model-list.js';
 import { type ModelList, NO_MODELS } from '../../../src/live/model-list.js';
+import type { MachineEvents } from '../../../src/live/worker/machine.js';
 import { model as modelSpec } from '../../core/fixtures.js';
 import { MS } from '../../sim/fixtures.js';
 
@@ -55,12 +63,11 @@ export function compute(inputs: readonly Uint8Array[], count: number): Uint8Arra
 }
 
 /**
- * A worker at the other end of a link, played by the test. Unless configured otherwise it executes what it is sent, as long
- * as the profile says, and never at the same instant.
+ * A machine and the link to it, played by the test. Unless configured otherwise it executes what it is sent, as long as
+ * the profile says, and never at the same instant.
  */
-export class FakeWorker implements WorkerLink {
+export class FakeWorker implements WorkerLink, DrivenMachine {
   readonly sent: ActionMessage[] = [];
-  readonly restarts: string[] = [];
   closed = false;
   /** False: it keeps what it is sent, and the test answers. */
   executing = true;
@@ -78,11 +85,14 @@ export class FakeWorker implements WorkerLink {
   preparing: Promise<unknown> = Promise.resolve();
   /** Models by GPU. */
   present: Set<number>[] = [];
-  private events: WorkerEvents | null = null;
+  readonly complain = () => {};
+  private events: LinkEvents | null = null;
+  private machineEvents: MachineEvents | null = null;
   private nowNs: () => number = () => 0;
-  /** Counts the times that it came up: what was sent before is not answered. */
+  /** Counts the times that it was made idle: what was sent before is not answered. */
   private life = 0;
-  private isUp = false;
+  /** Says that it is idle, when it is asked to be. */
+  private idle: ((state: WorkerState) => void) | null = null;
 
   constructor(
     readonly name: string,
@@ -93,15 +103,23 @@ export class FakeWorker implements WorkerLink {
     this.models = [...described.models];
   }
 
-  start(events: WorkerEvents, nowNs: () => number): void {
+  get description(): WorkerDescription {
+    return this.described;
+  }
+
+  start(events: LinkEvents, nowNs: () => number): void {
     this.events = events;
     this.nowNs = nowNs;
     this.closed = false;
     if (this.answers) queueMicrotask(() => this.up());
   }
 
-  send(actions: readonly ActionMessage[]): void {
-    if (!this.isUp || this.closed) throw new Error(`${this.name} was sent actions while it was down`);
+  attach(events: MachineEvents): void {
+    this.machineEvents = events;
+  }
+
+  submit(actions: readonly ActionMessage[]): void {
+    if (this.closed) throw new Error(`${this.name} was sent actions while it was closed`);
     this.sent.push(...actions);
     const { life } = this;
     for (const action of actions) {
@@ -110,6 +128,13 @@ export class FakeWorker implements WorkerLink {
         if (life === this.life) this.answer(action);
       }, this.durationNs(action) / MS);
     }
+  }
+
+  quiesce(): Promise<WorkerState> {
+    this.life++;
+    return new Promise((resolve) => {
+      this.idle = resolve;
+    });
   }
 
   async listModels(name: string | null): Promise<ModelList> {
@@ -138,25 +163,25 @@ export class FakeWorker implements WorkerLink {
     this.models[index] = null;
   }
 
-  restart(reason: string, only: number | null): void {
-    this.restarts.push(reason);
-    queueMicrotask(() => this.down(reason, only));
-  }
-
   async close(): Promise<void> {
     this.closed = true;
     this.life++;
   }
 
   /** Comes up with these weights on its GPUs. */
-  up(
+  async up(
     present: readonly (readonly number[])[] = this.described.gpus.map(() => []),
     changes: readonly ModelChange[] = [],
-  ): void {
-    this.life++;
-    this.isUp = true;
+  ): Promise<void> {
     this.present = present.map((models) => new Set(models));
-    if (!this.closed) this.events?.up(this.described, { present, changes });
+    if (this.closed) return;
+    if (this.idle === null) {
+      this.events?.lost('comes up again');
+      this.events?.drives(this, new ClockSync());
+    }
+    this.idle?.({ present, changes });
+    this.idle = null;
+    await settled();
   }
 
   /** Another controller may drive it, or none; as a worker across a network says it. */
@@ -165,12 +190,14 @@ export class FakeWorker implements WorkerLink {
     this.events?.driven(by, yields);
   }
 
-  down(reason = 'was killed', only: number | null = null): void {
+  /** Is lost, or one of its GPUs is. */
+  async down(reason = 'was killed', only: number | null = null): Promise<void> {
     if (only === null) {
       this.life++;
-      this.isUp = false;
-    }
-    this.events?.down(reason, only);
+      this.idle = null;
+      if (!this.closed) this.events?.lost(reason);
+    } else this.machineEvents?.gpuDown(only, reason);
+    await settled();
   }
 
   /** The result of an action as the device would give it. */
@@ -182,7 +209,7 @@ export class FakeWorker implements WorkerLink {
     const error = failure === undefined ? {} : { status: STATUS_DEVICE_ERROR, error: failure };
     if (kind === LOAD && !isBroken) this.present[gpu].add(model);
     if (kind === UNLOAD) this.present[gpu].delete(model);
-    this.events?.results([
+    this.machineEvents?.results([
       {
         id,
         gpu,
@@ -208,4 +235,9 @@ export class FakeWorker implements WorkerLink {
     if (spec === undefined) throw new Error(`${this.name} has no model ${model}`);
     return kind === LOAD ? spec.loadNs : kind === INFER ? spec.execNs[batchIndex] : 0;
   }
+}
+
+/** Resolves when what a worker has heard is known to its controller. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 10; i++) await Promise.resolve();
 }

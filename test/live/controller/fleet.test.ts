@@ -27,10 +27,10 @@ describe('assembling', () => {
     const assembled = fleet.assemble(() => 0, { timeoutNs: null, minWorkers: 1, graceNs: SECOND });
     await vi.advanceTimersByTimeAsync(100);
     expect(added.phase).toBe('joining');
-    dynamic.down();
+    await dynamic.down();
     dynamic.described = description({ gpus: [gpu(), gpu(), gpu()] });
-    dynamic.up();
-    known.up();
+    await dynamic.up();
+    await known.up();
     await vi.advanceTimersByTimeAsync(1000);
     await assembled;
     expect([added.phase, added.gpuNumbers, fleet.room]).toEqual(['waiting', [], 1]);
@@ -47,7 +47,7 @@ describe('assembling', () => {
       return addTo(fleet, worker);
     });
     expect(fleet.mayDial).toBe(false);
-    dynamic[5].up();
+    await dynamic[5].up();
     expect(fleet.mayDial).toBe(true);
     addTo(fleet, new FakeWorker('another', description(), false));
     expect(fleet.mayDial).toBe(false);
@@ -137,10 +137,10 @@ describe('assembling', () => {
     const other = description({ gpus: [gpu(), gpu()] });
     const assembled = new Fleet([early, late]).assemble(() => 0, { timeoutNs: 2 * SECOND });
     await vi.advanceTimersByTimeAsync(10);
-    early.down();
+    await early.down();
     early.described = other;
-    early.up();
-    late.up();
+    await early.up();
+    await late.up();
     expect((await assembled).spec.gpus).toBe(3);
   });
 });
@@ -154,8 +154,8 @@ describe('a worker that comes after the start', () => {
       run.ask();
       await run.pass(40);
       expect(run.outcomes).toEqual(['ok']);
-      workers[1].up();
-      workers[0].down();
+      await workers[1].up();
+      await workers[0].down();
       run.ask(1);
       await run.pass(40);
       expect(run.outcomes).toEqual(['ok', 'ok']);
@@ -167,10 +167,10 @@ describe('a worker that comes after the start', () => {
     const workers = [new FakeWorker('early'), late()];
     await withController({ workers, minWorkers: 1 }, async (run) => {
       workers[1].described = description({ gpus: [gpu(), gpu(), gpu()] });
-      workers[1].up();
+      await workers[1].up();
       expect(run.said).toContain('late is used: is up; 2 of its GPUs are used from the next start on');
-      workers[1].down('its GPU', 2);
-      workers[0].down();
+      await workers[1].down('its GPU', 2);
+      await workers[0].down();
       run.ask();
       await run.pass(40);
       expect(run.outcomes).toEqual(['ok']);
@@ -197,7 +197,7 @@ describe('a worker that comes after the start', () => {
     const workers = [new FakeWorker('early'), late()];
     await withController({ workers, minWorkers: 1 }, async (run) => {
       workers[1].described = description(over);
-      workers[1].up();
+      await workers[1].up();
       await run.pass(1);
       expect(run.said.at(-1)).toBe(`late is not used: is not accepted: ${why}`);
       run.ask();
@@ -214,9 +214,9 @@ describe('a worker that comes back', () => {
     const workers = [new FakeWorker('a', a), new FakeWorker('b', b)];
     await withController({ workers }, async (run) => {
       const [first, second] = workers;
-      first.down();
+      await first.down();
       first.described = { ...a, gpus: [gpu(), gpu({ pages: 4 })] };
-      first.up();
+      await first.up();
       await run.pass(1);
       expect(run.said.at(-1)).toContain(
         'a is not used: is not readmitted: the weights cache of GPU 1 has 4 pages',
@@ -226,10 +226,10 @@ describe('a worker that comes back', () => {
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
       expect(first.sent).toEqual([]);
       expect(second.sent.map(({ gpu }) => gpu)).not.toContain(2);
-      first.down();
+      await first.down();
       first.described = a;
-      first.up();
-      second.down();
+      await first.up();
+      await second.down();
       await run.pass(1);
       run.ask();
       await run.pass(40);
@@ -248,11 +248,11 @@ describe('a worker that comes back', () => {
         run.ask(1);
         await run.pass(60);
       };
-      first.down();
+      await first.down();
       // Its cache is smaller, too, though not smaller than that of the others.
       first.described = description({ gpus: [gpu()] });
-      first.up();
-      second.down();
+      await first.up();
+      await second.down();
       await run.pass(1);
       expect(run.said).toContain(
         'a is used: is up, with 1 of 2 GPUs; the others count as gone until it has them again',
@@ -260,9 +260,9 @@ describe('a worker that comes back', () => {
       expect(run.said.filter((line) => line === 'GPU 1 up')).toHaveLength(1);
       await serve();
       expect(new Set(first.sent.map(({ gpu }) => gpu))).toEqual(new Set([0]));
-      first.down();
+      await first.down();
       first.described = both;
-      first.up();
+      await first.up();
       await run.pass(1);
       expect(run.said.slice(-3)).toEqual([
         'a is used: is up; of 9 pages of its weights cache 6 are used, as many as the smallest had at the start',
@@ -278,27 +278,27 @@ describe('a worker that comes back', () => {
     const workers = [new FakeWorker('a'), new FakeWorker('b')];
     await withController({ workers }, async (run) => {
       const [first, second] = workers;
-      second.down();
-      first.down();
+      await second.down();
+      await first.down();
       first.described = description({
         models: [served('one'), served('two', { version: '2' }), served('new')],
       });
       first.models = [...first.described.models];
-      first.up([[0, 1, 2]]);
+      await first.up([[0, 1, 2]]);
       await run.pass(1);
       expect(run.said.at(-1)).toBe(
         'a is not used: is not accepted: model two, version 1: there is no model two',
       );
       first.offers = [served('two')];
       first.preparing = new Promise(() => {});
-      first.down();
-      first.up([[0, 1, 2]]);
+      await first.down();
+      await first.up([[0, 1, 2]]);
       await run.pass(1);
-      first.down('the link broke');
+      await first.down('the link broke');
       expect(run.said.at(-1)).toBe('a is not used: was lost before it was in service: the link broke');
       first.preparing = Promise.resolve();
       first.changes.length = 0;
-      first.up([[0, 1, 2]]);
+      await first.up([[0, 1, 2]]);
       await run.pass(1);
       expect(run.said.slice(-2)).toEqual(['a is used: is up', 'GPU 0 up']);
       expect(first.changes).toEqual(['add two 1 at 1', 'drop 2']);
@@ -315,11 +315,11 @@ describe('a worker that comes back', () => {
     const large = new FakeWorker('large', description({ models, gpus: [gpu({ pages: 8 })] }));
     const small = new FakeWorker('small', description({ models }));
     await withController({ workers: [large, small] }, async (run) => {
-      large.down();
-      large.up([[3, 1, 0, 2]]);
+      await large.down();
+      await large.up([[3, 1, 0, 2]]);
       await run.pass(10);
       expect(large.kinds(UNLOAD).map(({ model }) => model)).toEqual([2]);
-      small.down();
+      await small.down();
       for (let model = 0; model < 4; model++) run.ask(model);
       await run.pass(80);
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);

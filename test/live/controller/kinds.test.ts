@@ -27,7 +27,7 @@ describe('GPUs of several kinds', () => {
       expect(new Set(run.outcomes)).toEqual(new Set(['ok']));
       expect(other.kinds(INFER)).toHaveLength(0);
       // With more time the slow one serves what the fast one cannot.
-      fast.down();
+      await fast.down();
       const { answers } = run.ask();
       await run.pass(200);
       expect(answers).toMatchObject([
@@ -49,7 +49,7 @@ describe('GPUs of several kinds', () => {
       await run.pass(5);
       expect([a.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([true, 't4', 40e6]);
       run.fleet.leave(a, null);
-      dynamic.down();
+      await dynamic.down();
       await run.pass(5);
       const b = addTo(run.fleet, next);
       await run.pass(5);
@@ -59,7 +59,7 @@ describe('GPUs of several kinds', () => {
         'cpu',
         execNs[0],
       ]);
-      fast.down();
+      await fast.down();
       run.ask();
       await run.pass(30);
       expect(run.outcomes.at(-1)).toBe('ok');

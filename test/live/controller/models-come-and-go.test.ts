@@ -77,7 +77,7 @@ describe('a running controller', () => {
     a.lacks.add('three');
     c.lacks.add('three');
     await withController({ workers: [a, b, c], minWorkers: 2 }, async (run) => {
-      c.down();
+      await c.down();
       const index = await run.controller.addModel(reference('three'));
       const { core } = run.controller;
       const places = () => [0, 1, 2].filter((gpu) => !core.cluster.bars.isAbsent(index, gpu));
@@ -86,20 +86,20 @@ describe('a running controller', () => {
         await run.pass(5);
       }
       expect(places()).toEqual([1, 2]);
-      c.up();
+      await c.up();
       await run.pass(1);
       expect(places()).toEqual([1]);
       a.lacks.clear();
       await run.fleet.models.spread(index, ['a', 'c']);
       await run.pass(1);
       expect(places()).toEqual([0, 1]);
-      b.down();
+      await b.down();
       run.ask(index);
       await run.pass(60);
       expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
       expect([a, b, c].map((worker) => worker.kinds(LOAD).length)).toEqual([1, 1, 0]);
       a.lacks.add('one');
-      b.up();
+      await b.up();
       b.lacks.add('one');
       c.lacks.add('one');
       await expect(run.controller.addModel(reference('one', '2'))).rejects.toThrow(
@@ -143,7 +143,7 @@ describe('a running controller', () => {
   it('gives a worker that comes up later what it lacks before it is used', async () => {
     const [a, b] = workers('a', 'b');
     await withController({ workers: [a, b] }, async (run) => {
-      b.down();
+      await b.down();
       const index = await run.controller.addModel(reference('three'));
       const retired = run.controller.retireModel(0);
       await run.pass(1);
@@ -153,8 +153,8 @@ describe('a running controller', () => {
       b.preparing = new Promise((resolve) => {
         prepare = resolve;
       });
-      b.up();
-      a.down();
+      await b.up();
+      await a.down();
       run.ask(index, 1000);
       await run.pass(50);
       expect(run.outcomes).toEqual(['-']);
@@ -209,10 +209,10 @@ describe('a running controller', () => {
       run.ask(0);
       const retired = run.controller.retireModel(0);
       await run.pass(0);
-      a.down();
+      await a.down();
       await run.pass(200);
       await retired;
-      a.up();
+      await a.up();
       await run.pass(1);
       expect(a.changes).toEqual(['drop 0']);
       run.ask(1);

@@ -32,7 +32,7 @@ describe('a controller that stands by', () => {
       a.driven('none');
       expect(run.controller.state.notReady).toBe(STANDS_BY);
       a.driven('this');
-      a.up([[1]]);
+      await a.up([[1]]);
       expect(run.controller.state.notReady).toBeNull();
       run.ask(1);
       await run.pass(50);
@@ -69,7 +69,7 @@ describe('a controller that stands by', () => {
       const asked = [run.ask(0), run.ask(1)];
       await run.pass(20);
       worker.driven('none');
-      worker.down('the controller has said nothing for 1000 ms');
+      await worker.down('the controller has said nothing for 1000 ms');
       await run.pass(20);
       expect(run.outcomes).toEqual(['-', '-']);
       worker.driven('another');
@@ -78,7 +78,7 @@ describe('a controller that stands by', () => {
       );
       worker.executing = true;
       worker.driven('this');
-      worker.up();
+      await worker.up();
       run.ask(0);
       await run.pass(50);
       expect(run.outcomes.at(-1)).toBe('ok');
@@ -121,7 +121,7 @@ describe('a controller that succeeds another', () => {
         'three',
         2,
       ]);
-      a.down();
+      await a.down();
       run.ask(2);
       await run.pass(50);
       expect(run.outcomes).toEqual(['ok']);
@@ -145,10 +145,10 @@ describe('a controller that succeeds another', () => {
       await run.pass(50);
       const loads = () => [early, without, failing, late].map((worker) => worker.kinds(LOAD).length);
       expect(loads()).toEqual([0, 0, 0, 0]);
-      expect(failing.restarts).toEqual(['model three, version 1: there is no model three']);
+      expect(run.said).toContain('GPU 2 down: model three, version 1: there is no model three');
       prepared();
       await run.pass(1);
-      late.down();
+      await late.down();
       run.ask(2);
       await run.pass(50);
       expect(run.outcomes).toEqual(['ok', 'ok']);

@@ -27,9 +27,9 @@ describe('an encrypted stream', () => {
   it('works with the right authority and token', async ({ skip }) => {
     skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
     const { server } = await serve({ tls: ours, token: 'secret' });
-    const { link, events } = connectTo(server.port, { tls: { ca: ours.cert }, token: 'secret' });
+    const { worker, events } = connectTo(server.port, { tls: { ca: ours.cert }, token: 'secret' });
     await events.next('up');
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     expect((await events.next('result')).result.id).toBe(1);
   });
 

@@ -198,7 +198,7 @@ const STARTS_AND_ENDS: readonly SeededBug[] = [
 const TIMES: readonly SeededBug[] = [
   {
     name: 'windows are given in the clock of the controller',
-    file: 'live/controller/link/worker-link.ts',
+    file: 'live/controller/fleet-worker.ts',
     find: 'actions.map((action) => toMachineTime(action, offsetNs))',
     replace: 'actions.map((action) => toMachineTime(action, 0 * offsetNs))',
   },

@@ -1,4 +1,5 @@
-import type { Timer } from '../../../base/world/time.js';
+import { invariant } from '../../../base/invariant.js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import { Backoff } from '../../backoff.js';
 import { checkAddress } from '../../wire/address.js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
@@ -13,7 +14,7 @@ import { ClockSync } from './clock-sync.js';
 import { Heartbeat } from './heartbeat.js';
 import { RemoteLinks } from './remote-links.js';
 import { RemoteMachine } from './remote-machine.js';
-import { type Driving, MachineLink, type WorkerEvents } from './worker-link.js';
+import type { Driving, LinkEvents, WorkerLink } from './worker-link.js';
 
 export interface RemoteLinkOptions {
   /** HOST:PORT. */
@@ -58,9 +59,13 @@ interface Connection {
  * every 2 s. The constructor throws `E_USAGE` for an invalid address and `E_TLS` for an unusable certificate; later
  * problems are reported, never thrown.
  */
-export class RemoteLink extends MachineLink {
+export class RemoteLink implements WorkerLink {
   readonly name: string;
   readonly isNamed: boolean;
+  private readonly time: Time;
+  /** Null: not started, or closed. */
+  private events: LinkEvents | null = null;
+  private nowNs: () => number = () => 0;
   private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
   private connection: Connection | null = null;
   private reconnect: Timer | null = null;
@@ -73,7 +78,7 @@ export class RemoteLink extends MachineLink {
     private readonly options: RemoteLinkOptions,
     private readonly links = new RemoteLinks(),
   ) {
-    super(links.time);
+    this.time = links.time;
     this.name = checkAddress(options.address);
     this.isNamed = options.instance !== undefined;
     this.tls = options.tls;
@@ -86,8 +91,10 @@ export class RemoteLink extends MachineLink {
     return Number.isFinite(errorNs) ? errorNs : null;
   }
 
-  override start(events: WorkerEvents, nowNs: () => number): void {
-    super.start(events, nowNs);
+  start(events: LinkEvents, nowNs: () => number): void {
+    invariant(this.events === null, 'a link is started once');
+    this.events = events;
+    this.nowNs = nowNs;
     this.links.opened(this);
     this.connect();
   }
@@ -120,7 +127,6 @@ export class RemoteLink extends MachineLink {
     this.reconnect?.cancel();
     const { connection } = this;
     this.connection = null;
-    this.end();
     this.links.closed(this);
     if (connection === null) return;
     silence(connection);
@@ -202,7 +208,7 @@ export class RemoteLink extends MachineLink {
     const { machine, clock, hasLease, isSynchronised, isDriven } = connection;
     if (!hasLease || !isSynchronised || machine === null || isDriven) return;
     connection.isDriven = true;
-    this.drive(machine, clock);
+    this.events?.drives(machine, clock);
   }
 
   private driving({ controller }: LeaseState): Driving {
@@ -220,7 +226,7 @@ export class RemoteLink extends MachineLink {
     const { isElsewhere } = connection;
     silence(connection);
     this.connection = null;
-    const wasUp = this.lost(reason);
+    const wasUp = events?.lost(reason) === true;
     links.leaseIs(this, null);
     events?.driven('none');
     // It may have been closed for that.
@@ -231,8 +237,8 @@ export class RemoteLink extends MachineLink {
     this.reconnect = this.time.after(delayMs, () => this.connect());
   }
 
-  protected complain(reason: string): void {
-    this.options.log?.(reason);
+  complain(what: string): void {
+    this.options.log?.(what);
   }
 }
 

@@ -123,7 +123,7 @@ export class Registrations {
 
   private follow(worker: FleetWorker, nowNs: number): void {
     const { events } = this.options;
-    const { name } = worker.link;
+    const { name } = worker;
     if (!worker.everJoined && worker.hasJoined) {
       worker.everJoined = true;
       this.joined++;
@@ -148,7 +148,7 @@ export class Registrations {
   }
 
   private end(worker: FleetWorker, why: string): void {
-    const { name } = worker.link;
+    const { name } = worker;
     this.workers.delete(name);
     this.fleet?.leave(worker, why);
     if (!worker.everJoined) return;

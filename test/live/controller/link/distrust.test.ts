@@ -57,9 +57,9 @@ describe('a controller', () => {
     ['with a status that is none', ({ id }) => result(id, { status: -1 }), 'the unknown status -1'],
     ['with the end of a GPU it lacks', () => ({ body: 'gpuDown', gpu: 9, reason: '' }), 'has lost GPU 9'],
   ])('leaves a worker that answers %s', async (_, answer, words) => {
-    const { link, events } = connectTo(await remoteThatAnswers(answer));
+    const { worker, events } = connectTo(await remoteThatAnswers(answer));
     await events.next('up');
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     expect((await events.next('down')).reason).toContain(words);
   });
 
@@ -68,9 +68,9 @@ describe('a controller', () => {
     ['a short output', { outputs: [new Uint8Array(2), new Uint8Array(2)] }, '2 bytes of output same, not 3'],
     ['shapes of a model without free sizes', { shapes: [[3]] }, '1 shapes'],
   ])('takes %s for a failure of the device', async (_, over, words) => {
-    const { link, events } = connectTo(await remoteThatAnswers(({ id }) => result(id, over)));
+    const { worker, events } = connectTo(await remoteThatAnswers(({ id }) => result(id, over)));
     await events.next('up');
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     const { result: heard } = await events.next('result');
     expect(heard).toMatchObject({ status: 98, outputs: [] });
     expect(heard.error).toContain(words);
@@ -78,12 +78,12 @@ describe('a controller', () => {
 
   it('believes no duration that it has not waited for', async () => {
     const endNs = monotonicNs();
-    const { link, events, nowNs } = connectTo(
+    const { worker, events, nowNs } = connectTo(
       await remoteThatAnswers(({ id }) => result(id, { beginNs: endNs - 1000 * NS_PER_S, copyInNs: -5 })),
     );
     await events.next('up');
     const sentNs = nowNs();
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     const { result: heard } = await events.next('result');
     expect(heard.status).toBe(0);
     expect(heard.endNs - heard.beginNs).toBeLessThan(nowNs() - sentNs + NS_PER_S);
@@ -91,14 +91,14 @@ describe('a controller', () => {
   });
 
   it('hears no result of what it did not send, nor a second one', async () => {
-    const { link, events } = connectTo(
+    const { worker, events } = connectTo(
       await remoteThatAnswers(({ id }) => ({
         body: 'results',
         results: [said(77), said(id, { gpu: 1 }), said(id), said(id)],
       })),
     );
     await events.next('up');
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     expect((await events.next('result')).result.id).toBe(1);
     await pause();
     expect(events.pending).toEqual([]);

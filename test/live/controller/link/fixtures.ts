@@ -1,7 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { INFER, LOAD } from '../../../../src/core/action.js';
+import { FleetWorker } from '../../../../src/live/controller/fleet-worker.js';
 import type { CallThread } from '../../../../src/live/controller/link/call-thread.js';
 import { RemoteLink, type RemoteLinkOptions } from '../../../../src/live/controller/link/remote-link.js';
 import { RemoteLinks } from '../../../../src/live/controller/link/remote-links.js';
@@ -36,18 +38,23 @@ export function connectTo(
     thread,
     ...options
   }: Partial<RemoteLinkOptions> & { aheadNs?: number; thread?: CallThread } = {},
-): { link: RemoteLink; events: Recorder; nowNs: () => number } {
+): { link: RemoteLink; worker: FleetWorker; events: Recorder; nowNs: () => number } {
   const links = new RemoteLinks(thread === undefined ? {} : { call: thread.call });
   const link = new RemoteLink({ address: `localhost:${port}`, ...PATIENT, ...options }, links);
   return { link, ...start(link, aheadNs) };
 }
 
-export function start(link: WorkerLink, aheadNs = 0): { events: Recorder; nowNs: () => number } {
+/** A worker that is driven over a link. */
+export function start(
+  link: WorkerLink,
+  aheadNs = 0,
+): { worker: FleetWorker; events: Recorder; nowNs: () => number } {
+  const worker = new FleetWorker(() => link, REAL_TIME);
   const events = new Recorder();
   const nowNs = () => monotonicNs() + aheadNs;
-  link.start(events, nowNs);
-  onTestFinished(() => link.close());
-  return { events, nowNs };
+  worker.connect(events, nowNs);
+  onTestFinished(() => worker.close());
+  return { worker, events, nowNs };
 }
 
 export function load(id: number): ActionMessage {

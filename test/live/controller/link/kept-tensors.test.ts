@@ -44,15 +44,15 @@ it('puts kept parts into their places, a few at a time', () => {
 it('has a worker forget what it keeps for an action that was given up meanwhile', async () => {
   const keptMemory = { mostBytes: 1e9, usedBytes: 0, totalBytes: 0 };
   const { machine, server } = await serve({ keptMemory });
-  const { link, events } = connectTo(server.port);
+  const { worker, events } = connectTo(server.port);
   await events.next('up');
   machine.answering = false;
   const action = { ...inferLarge(1, 1), keep: [7] };
-  link.send([action]);
+  worker.send([action]);
   while (machine.submitted.length === 0) await pause();
   machine.report([resultOf(action)]);
   expect(keptMemory.usedBytes).toBe(2 * 1024 * 1024);
-  link.restart('it is to be idle');
+  worker.restart('it is to be idle');
   await events.next('down');
   await events.next('up');
   while (keptMemory.usedBytes > 0) await pause();
@@ -70,11 +70,12 @@ it('has a GPU forget what it keeps for an action that it was said to have lost',
     run.ask();
     await run.pass(12);
     const [, action] = worker.kinds(INFER);
-    worker.down('its thread has ended', 0);
+    await worker.down('its thread has ended', 0);
     worker.answer(action, { kept: [7] });
+    await run.pass(0);
     expect(forgotten).toEqual([7]);
     worker.executing = true;
-    worker.up();
+    await worker.up();
     await run.pass(100);
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_HOUR, NS_PER_S } from '../../../../src/base/units.js';
+import type { FleetWorker } from '../../../../src/live/controller/fleet-worker.js';
 import { CallThread } from '../../../../src/live/controller/link/call-thread.js';
-import { LocalLink, type WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
+import { LocalLink } from '../../../../src/live/controller/link/worker-link.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import { DESCRIPTION, FakeMachine, resultOf, STATE } from './fake-machine.js';
 import { connectTo, infer, inferLarge, load, pause, serve, start } from './fixtures.js';
@@ -10,7 +11,7 @@ import type { Recorder } from './recorder.js';
 
 interface Linked {
   readonly machine: FakeMachine;
-  readonly link: WorkerLink;
+  readonly worker: FleetWorker;
   readonly events: Recorder;
   readonly nowNs: () => number;
 }
@@ -22,7 +23,7 @@ const LINKS: Readonly<Record<string, (aheadNs?: number) => Promise<Linked>>> = {
   'local worker': async (aheadNs = 0) => {
     const machine = new FakeMachine();
     const link = new LocalLink(machine);
-    return { machine, link, ...start(link, aheadNs) };
+    return { machine, ...start(link, aheadNs) };
   },
   'remote worker': async (aheadNs = 0) => {
     const { machine, server } = await serve();
@@ -45,11 +46,11 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
   });
 
   it('passes actions and results, tensors bit for bit', async () => {
-    const { machine, link, events } = await open();
+    const { machine, worker, events } = await open();
     await events.next('up');
     const actions = [load(1), infer(2), inferLarge(3, 2), infer(4), inferLarge(5, 1)];
     // What is sent has inputs of its own.
-    link.send(structuredClone(actions));
+    worker.send(structuredClone(actions));
     for (const action of actions) {
       const { result } = await events.next('result');
       expect(result).toMatchObject({ id: action.id, gpu: action.gpu, status: 0, error: '' });
@@ -63,7 +64,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
   });
 
   it('has models prepared, says why one cannot be, and takes their results', async () => {
-    const { machine, link, events } = await open();
+    const { machine, worker, events } = await open();
     await events.next('up');
     const [echo] = DESCRIPTION.models;
     const offer = {
@@ -75,12 +76,14 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     };
     machine.offers = [offer];
     const reference = { name: 'new', version: '7', digest: 'd7' };
-    expect(await link.addModel(40, reference)).toStrictEqual(offer);
-    await expect(link.addModel(41, { ...reference, name: 'none' })).rejects.toThrow('there is no model none');
-    await link.dropModel(1);
+    expect(await worker.addModel(40, reference)).toStrictEqual(offer);
+    await expect(worker.addModel(41, { ...reference, name: 'none' })).rejects.toThrow(
+      'there is no model none',
+    );
+    await worker.dropModel(1);
     expect(machine.changes).toEqual(['add new 7 d7 at 40', 'add none 7 d7 at 41', 'drop 1']);
     while (machine.models.length < 40) machine.models.push(null);
-    link.send([{ ...infer(1), model: 40 }]);
+    worker.send([{ ...infer(1), model: 40 }]);
     expect((await events.next('result')).result).toMatchObject({ id: 1, status: 0, error: '' });
     machine.state = {
       present: [[40], []],
@@ -89,16 +92,16 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
         { index: 1, reference: null },
       ],
     };
-    link.restart('to see', null);
+    worker.restart('to see');
     await events.next('down');
     expect((await events.next('up')).state).toStrictEqual(machine.state);
   });
 
   it('reports errors of the device in words', async () => {
-    const { machine, link, events } = await open();
+    const { machine, worker, events } = await open();
     await events.next('up');
     machine.answering = false;
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     while (machine.submitted.length === 0) await pause();
     machine.report([{ ...resultOf(load(1)), status: 98, error: 'die GPU glüht' }]);
     const { result } = await events.next('result');
@@ -106,21 +109,21 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
   });
 
   it('reports nothing from within a call', async () => {
-    const { link, events } = await open();
+    const { worker, events } = await open();
     await events.next('up');
-    link.send([infer(1)]);
-    link.restart('why not', null);
+    worker.send([infer(1)]);
+    worker.restart('why not');
     expect(events.pending).toEqual([]);
   });
 
   it.each([0, 7 * NS_PER_HOUR, -7 * NS_PER_HOUR])(
     'translates times, clocks being %d ns apart',
     async (aheadNs) => {
-      const { machine, link, events, nowNs } = await open(aheadNs);
+      const { machine, worker, events, nowNs } = await open(aheadNs);
       await events.next('up');
       const earliestNs = nowNs();
       const latestNs = earliestNs + NS_PER_S;
-      link.send([
+      worker.send([
         { ...infer(1), earliestNs, latestNs },
         { ...infer(2), earliestNs, latestNs: Number.POSITIVE_INFINITY },
       ]);
@@ -137,22 +140,22 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
   );
 
   it('goes down and comes up when it is restarted, and forgets what was sent before', async () => {
-    const { machine, link, events } = await open();
+    const { machine, worker, events } = await open();
     await events.next('up');
     machine.answering = false;
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     const idle = machine.hold();
     machine.state = { present: [[], [0]] };
-    link.restart('it hangs', null);
+    worker.restart('it hangs');
     // Sent before the controller can have heard: as lost as what was sent before.
-    link.send([infer(2)]);
+    worker.send([infer(2)]);
     expect(await events.next('down')).toEqual({ kind: 'down', reason: 'it hangs', gpu: null });
     machine.report([resultOf(infer(1))]);
     idle();
     const { state } = await events.next('up');
     expect(state).toStrictEqual({ present: [[], [0]] });
     machine.answering = true;
-    link.send([infer(3)]);
+    worker.send([infer(3)]);
     expect((await events.next('result')).result.id).toBe(3);
   });
 
@@ -169,12 +172,12 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
   });
 
   it('tries again when the machine cannot be made idle', async () => {
-    const { machine, link, events } = await open();
+    const { machine, worker, events } = await open();
     await events.next('up');
     const broken = Promise.reject(new Error('the driver is gone'));
     broken.catch(() => {});
     machine.idle = broken;
-    link.restart('it hangs', null);
+    worker.restart('it hangs');
     await events.next('down');
     while (machine.quiesces < 2) await pause();
     machine.idle = Promise.resolve();
@@ -183,9 +186,9 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
   });
 
   it('says nothing more once it is closed', async () => {
-    const { machine, link, events } = await open();
+    const { machine, worker, events } = await open();
     await events.next('up');
-    await link.close();
+    await worker.close();
     machine.report([resultOf(infer(1))]);
     machine.killGpu(0, 'too late');
     await new Promise((resolve) => setImmediate(resolve));
@@ -196,10 +199,10 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
 it('lets the other GPUs of a machine work on when one has died', async () => {
   const machine = new FakeMachine();
   const link = new LocalLink(machine);
-  const { events } = start(link);
+  const { worker, events } = start(link);
   await events.next('up');
   machine.killGpu(1, 'its thread ended');
   await events.next('down');
-  link.send([infer(1)]);
+  worker.send([infer(1)]);
   expect((await events.next('result')).result.id).toBe(1);
 });

@@ -1,4 +1,5 @@
-import type { Driving, WorkerEvents } from '../../../../src/live/controller/link/worker-link.js';
+import type { WorkerEvents } from '../../../../src/live/controller/fleet-worker.js';
+import type { Driving } from '../../../../src/live/controller/link/worker-link.js';
 import type { ResultMessage, WorkerDescription, WorkerState } from '../../../../src/live/messages.js';
 
 export type Heard =
@@ -6,7 +7,7 @@ export type Heard =
   | { readonly kind: 'result'; readonly result: ResultMessage }
   | { readonly kind: 'down'; readonly reason: string; readonly gpu: number | null };
 
-/** Keeps what a link reports; `next` takes it out, one after the other, and waits for what has not come yet. */
+/** Keeps what a worker reports; `next` takes it out, one after the other, and waits for what has not come yet. */
 export class Recorder implements WorkerEvents {
   /** What it has said that it is; who has driven it. */
   readonly descriptions: WorkerDescription[] = [];
@@ -30,8 +31,12 @@ export class Recorder implements WorkerEvents {
     for (const result of results) this.add({ kind: 'result', result });
   }
 
-  down(reason: string, gpu: number | null): void {
+  gpuDown(gpu: number, reason: string): void {
     this.add({ kind: 'down', reason, gpu });
+  }
+
+  down(reason: string): void {
+    this.add({ kind: 'down', reason, gpu: null });
   }
 
   get pending(): readonly Heard[] {

@@ -45,7 +45,7 @@ describe('remote worker', () => {
 
   it('goes down with its worker and comes up with the next one there', async () => {
     const { server } = await serve();
-    const { link, events, nowNs } = connectTo(server.port);
+    const { link, worker, events, nowNs } = connectTo(server.port);
     await events.next('up');
     expect(link.clockErrorNs(nowNs())).toBeGreaterThan(0);
     await server.close();
@@ -53,7 +53,7 @@ describe('remote worker', () => {
     expect(link.clockErrorNs(nowNs())).toBeNull();
     await serve({ port: server.port });
     await events.next('up');
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     expect((await events.next('result')).result.id).toBe(1);
   });
 
@@ -61,16 +61,16 @@ describe('remote worker', () => {
     const { machine, server } = await serve();
     const wire = await wireTo(server.port);
     const lines: string[] = [];
-    const { link, events } = connectTo(wire.port, { log: (line) => lines.push(line) });
+    const { worker, events } = connectTo(wire.port, { log: (line) => lines.push(line) });
     await events.next('up');
     machine.answering = false;
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     while (machine.submitted.length === 0) await pause();
     wire.cut();
     expect((await events.next('down')).gpu).toBeNull();
     await events.next('up');
     machine.answering = true;
-    link.send([infer(2)]);
+    worker.send([infer(2)]);
     expect((await events.next('result')).result.id).toBe(2);
     // That it was down says why.
     expect(lines).toEqual([]);
@@ -88,10 +88,10 @@ describe('remote worker', () => {
 
   it('does not take a worker for dead because its own thread was busy', async () => {
     const { server } = await serve();
-    const { link, events } = connectTo(server.port, IMPATIENT);
+    const { worker, events } = connectTo(server.port, IMPATIENT);
     await events.next('up');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * IMPATIENT.silenceMs);
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     expect((await events.next('result')).result.id).toBe(1);
   });
 
@@ -110,10 +110,10 @@ describe('remote worker', () => {
 
   it('passes the results that came right before a GPU went down', async () => {
     const { machine, server } = await serve();
-    const { link, events } = connectTo(server.port);
+    const { worker, events } = connectTo(server.port);
     await events.next('up');
     machine.answering = false;
-    link.send([infer(1), { ...infer(2), gpu: 1 }]);
+    worker.send([infer(1), { ...infer(2), gpu: 1 }]);
     while (machine.submitted.length < 2) await pause();
     machine.report(machine.submitted.map(resultOf));
     machine.killGpu(1, 'it died');
@@ -123,10 +123,10 @@ describe('remote worker', () => {
 
   it('never reports an end that lies in the future', async () => {
     const { machine, server } = await serve();
-    const { link, events, nowNs } = connectTo(server.port);
+    const { worker, events, nowNs } = connectTo(server.port);
     await events.next('up');
     machine.answering = false;
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     while (machine.submitted.length === 0) await pause();
     const endNs = monotonicNs() + NS_PER_HOUR;
     machine.report([{ ...resultOf(load(1)), beginNs: endNs - 5, endNs }]);
@@ -146,23 +146,23 @@ describe('remote worker', () => {
       },
     };
     const thread = new CallThread({ ...REAL_WORLD, threads }, () => {});
-    const { link, events } = connectTo(server.port, { thread });
+    const { worker, events } = connectTo(server.port, { thread });
     await events.next('up');
-    link.send([inferLarge(1, 1)]);
+    worker.send([inferLarge(1, 1)]);
     await started[0].terminate();
     while (events.pending[0]?.kind === 'result') await events.next('result');
     expect((await events.next('down')).reason).toContain('the thread of links has ended');
     await events.next('up');
-    link.send([infer(2)]);
+    worker.send([infer(2)]);
     expect((await events.next('result')).result.id).toBe(2);
     expect(started.length).toBe(2);
   });
 
   it('answers itself what is too large for the worker, and goes on', async () => {
     const { machine, server } = await serve({ maxMessageBytes: 3 * 1024 * 1024 });
-    const { link, events } = connectTo(server.port);
+    const { worker, events } = connectTo(server.port);
     await events.next('up');
-    link.send([inferLarge(1, 2), inferLarge(2, 1), load(3)]);
+    worker.send([inferLarge(1, 2), inferLarge(2, 1), load(3)]);
     const results = [await events.next('result'), await events.next('result'), await events.next('result')];
     const byId = results.map(({ result }) => result).sort((a, b) => a.id - b.id);
     expect(byId.map(({ status }) => status)).toEqual([98, 0, 0]);
@@ -172,12 +172,12 @@ describe('remote worker', () => {
 
   it('hears of outputs that are too large for itself', async () => {
     const { server } = await serve();
-    const { link, events } = connectTo(server.port, { maxMessageBytes: 3 * 1024 * 1024 });
+    const { worker, events } = connectTo(server.port, { maxMessageBytes: 3 * 1024 * 1024 });
     await events.next('up');
-    link.send([inferLarge(1, 2)]);
+    worker.send([inferLarge(1, 2)]);
     const { result } = await events.next('result');
     expect(result).toMatchObject({ id: 1, status: 98, outputs: [] });
-    link.send([inferLarge(2, 1)]);
+    worker.send([inferLarge(2, 1)]);
     expect((await events.next('result')).result).toMatchObject({ id: 2, status: 0 });
   });
 
@@ -187,12 +187,12 @@ describe('remote worker', () => {
     await first.events.next('up');
     const second = connectTo(server.port);
     while (second.events.drivers.at(-1) !== 'another') await pause();
-    first.link.send([infer(7)]);
+    first.worker.send([infer(7)]);
     expect((await first.events.next('result')).result.id).toBe(7);
     expect(second.events.pending).toEqual([]);
-    await first.link.close();
+    await first.worker.close();
     await second.events.next('up');
-    second.link.send([infer(8)]);
+    second.worker.send([infer(8)]);
     expect((await second.events.next('result')).result.id).toBe(8);
   });
 });

@@ -15,7 +15,7 @@ class FakeFleet {
   /** By member: why it was asked to leave. */
   readonly dismissed = new Map<FleetWorker, string | null>();
   /** The worker that is known from the start. */
-  readonly listed = new FleetWorker(() => new FakeWorker('listed:1'));
+  readonly listed = new FleetWorker(() => new FakeWorker('listed:1'), REAL_TIME);
 
   mayDial = true;
 
@@ -24,7 +24,7 @@ class FakeFleet {
   }
 
   add(registration: Registration, newLink: ConstructorParameters<typeof FleetWorker>[0]): FleetWorker {
-    const member = new FleetWorker(newLink, registration);
+    const member = new FleetWorker(newLink, REAL_TIME, registration);
     this.members.push(member);
     return member;
   }

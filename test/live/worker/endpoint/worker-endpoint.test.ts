@@ -87,7 +87,7 @@ describe('worker server', () => {
       details: `${what} of a controller that does not drive this worker`,
     });
     expect(machine).toMatchObject({ quiesces: 1, submitted: [], changes: [] });
-    driver.link.send([infer(2)]);
+    driver.worker.send([infer(2)]);
     expect((await driver.events.next('result')).result.id).toBe(2);
   });
 
@@ -110,10 +110,10 @@ describe('worker server', () => {
     const first = connectTo(server.port);
     await first.events.next('up');
     machine.answering = false;
-    first.link.send([infer(1)]);
+    first.worker.send([infer(1)]);
     while (machine.submitted.length === 0) await pause();
     const idle = machine.hold();
-    await first.link.close();
+    await first.worker.close();
     const heard: string[] = [];
     const ended = endOf(server.port, [TAKE, QUIESCE], {
       afterState: BYE,
@@ -185,14 +185,14 @@ describe('worker server', () => {
 
   it('drains when it is closed: what runs is reported, what comes is dropped', async () => {
     const { machine, server } = await serve();
-    const { link, events } = connectTo(server.port);
+    const { worker, events } = connectTo(server.port);
     await events.next('up');
     machine.answering = false;
-    link.send([infer(1)]);
+    worker.send([infer(1)]);
     while (machine.submitted.length === 0) await pause();
     const idle = machine.hold();
     const closed = server.close();
-    link.send([infer(2)]);
+    worker.send([infer(2)]);
     machine.report([resultOf(infer(1))]);
     idle();
     expect((await events.next('result')).result.id).toBe(1);
@@ -213,7 +213,7 @@ describe('worker server', () => {
     const idle = machine.hold();
     const first = connectTo(server.port);
     while (machine.quiesces === 0) await pause();
-    await first.link.close();
+    await first.worker.close();
     const second = connectTo(server.port);
     while (second.events.drivers.at(-1) !== 'this') await pause();
     // Time for a second call to come too early.
@@ -227,9 +227,9 @@ describe('worker server', () => {
   it('tells the operator who drives it', async () => {
     const lines: string[] = [];
     const { server } = await serve({ log: (line) => lines.push(line) });
-    const { link, events } = connectTo(server.port);
+    const { worker, events } = connectTo(server.port);
     await events.next('up');
-    await link.close();
+    await worker.close();
     while (lines.length < 2) await pause();
     expect(lines.map((line) => line.replace(/:\d+:/, ':PORT:'))).toEqual([
       'controller 127.0.0.1:PORT: drives this worker',
