@@ -247,8 +247,8 @@ const RECORDS: readonly SeededBug[] = [
   {
     name: 'the log does not say that a worker is lost',
     file: 'live/controller/fleet.ts',
-    find: 'const asAsked = reason === WORKER_SHUTS_DOWN;\n    this.events?',
-    replace: 'const asAsked = reason === WORKER_SHUTS_DOWN;\n    if (asAsked) this.events?',
+    find: 'this.events?.worker(name, false, `${what}${follows}',
+    replace: 'if (reason === WORKER_SHUTS_DOWN) this.events?.worker(name, false, `${what}${follows}',
   },
 ];
 

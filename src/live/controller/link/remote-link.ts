@@ -183,7 +183,6 @@ export class RemoteLink implements WorkerLink {
       nowNs,
       write: (message) => call.write(message),
     });
-    this.events?.met(welcome.description);
     connection.heartbeat = new Heartbeat({
       ...{ everyMs: heartbeatMs, silenceMs, clock, nowNs, time },
       ping: (sentNs) => call.write({ body: 'ping', sentNs }),
@@ -193,6 +192,8 @@ export class RemoteLink implements WorkerLink {
       },
       silent: () => this.hangUp(`has said nothing for ${silenceMs} ms`),
     });
+    // Last: it may close the link.
+    this.events?.met(welcome.description);
   }
 
   private lease(connection: Connection, lease: LeaseState): void {

@@ -3,12 +3,15 @@ import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_HOUR } from '../../../../src/base/units.js';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
+import type { Time, Timer } from '../../../../src/base/world/time.js';
 import { CallThread } from '../../../../src/live/controller/link/call-thread.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
+import { RemoteLinks } from '../../../../src/live/controller/link/remote-links.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import type { ThreadHandle, Threads } from '../../../../src/live/world/threads.js';
 import { resultOf } from './fake-machine.js';
-import { connectTo, infer, inferLarge, load, pause, serve, wireTo } from './fixtures.js';
+import { connectTo, infer, inferLarge, load, PATIENT, pause, serve, wireTo } from './fixtures.js';
 
 const IMPATIENT = { heartbeatMs: 20, silenceMs: 300 };
 
@@ -179,6 +182,27 @@ describe('remote worker', () => {
     expect(result).toMatchObject({ id: 1, status: 98, outputs: [] });
     worker.send([inferLarge(2, 1)]);
     expect((await events.next('result')).result).toMatchObject({ id: 2, status: 0 });
+  });
+
+  it('pings no worker any more that it was closed for meeting', async () => {
+    const { server } = await serve();
+    const pings = new Set<Timer>();
+    const every: Time['every'] = (ms, call) => {
+      const timer = REAL_TIME.every(ms, call);
+      const cancel = () => {
+        pings.delete(timer);
+        timer.cancel();
+      };
+      pings.add(timer);
+      return { cancel, unref: () => timer.unref() };
+    };
+    const links = new RemoteLinks({ world: { ...REAL_WORLD, time: { ...REAL_TIME, every } } });
+    const link = new RemoteLink({ address: `localhost:${server.port}`, ...PATIENT }, links);
+    await new Promise<void>((resolve) => {
+      const events = { driven: () => {}, drives: () => {}, lost: () => false };
+      link.start({ ...events, met: () => void link.close().then(resolve) }, monotonicNs);
+    });
+    expect(pings.size).toBe(0);
   });
 
   it('leaves a worker to the controller that drives it until that one goes', async () => {
