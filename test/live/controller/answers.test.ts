@@ -92,35 +92,6 @@ describe.each(['clockwork', 'fifo'])('%s', (policy) => {
       expect(got(asked)).toEqual(own(asked));
     });
   });
-
-  it('ignores results of actions that it knows nothing of', async () => {
-    const worker = new FakeWorker('w');
-    await withController({ workers: [worker], policy }, async (run) => {
-      const asked = run.ask();
-      await run.pass(50);
-      const [infer] = worker.kinds(INFER);
-      worker.answer(infer);
-      worker.answer({ ...infer, id: 4711 });
-      await run.pass(1);
-      expect(asked.answers).toHaveLength(1);
-      expect(run.outcomes).toEqual(['ok']);
-    });
-  });
-});
-
-it('counts the predicted latency from the arrival', async () => {
-  await withController({ workers: [new FakeWorker('w')], admission: 'predict' }, async (run) => {
-    run.ask(0, 100);
-    await run.pass(150);
-    const late = run.ask(0, 100, 99);
-    await run.pass(1);
-    // The model takes 3 ms.
-    const [{ outcome, predictedNs, passedNs = 0 }] = late.answers;
-    expect(outcome).toBe(OUTCOME_REJECTED);
-    expect(passedNs).toBeGreaterThanOrEqual(99_000_000);
-    expect(predictedNs - passedNs).toBeGreaterThan(3_000_000);
-    expect(predictedNs - passedNs).toBeLessThan(10_000_000);
-  });
 });
 
 it('tells the predicted latency of what it refuses, and of nothing else', async () => {

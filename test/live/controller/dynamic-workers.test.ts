@@ -73,30 +73,6 @@ describe('a dynamic worker', () => {
     });
   });
 
-  it('has the models that came while it was not there before it is used', async () => {
-    const offers = [served('new')];
-    const [known, dynamic] = [new FakeWorker('known'), new FakeWorker('dynamic')];
-    known.offers = offers;
-    await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2 }, async (run) => {
-      const index = await run.controller.addModel({ name: 'new', version: '1', digest: '' });
-      let prepared: () => void = () => {};
-      dynamic.preparing = new Promise<void>((resolve) => {
-        prepared = resolve;
-      });
-      dynamic.offers = offers;
-      addTo(run.fleet, dynamic);
-      await run.pass(50);
-      expect([dynamic.changes, run.fleet.gpusUp]).toEqual([[`add new 1 at ${index}`], 1]);
-      // It is retired meanwhile: the worker must not keep it.
-      const retired = run.controller.retireModel(index);
-      await run.pass(50);
-      await retired;
-      prepared();
-      await run.pass(1);
-      expect([dynamic.changes.at(-1), run.fleet.gpusUp]).toEqual([`drop ${index}`, 2]);
-    });
-  });
-
   it('that cannot have the models is not used, and says why, until it can', async () => {
     const [known, dynamic] = [
       new FakeWorker('known'),
@@ -150,29 +126,6 @@ describe('a dynamic worker', () => {
           expect(run.fleet.staticWorker(name, 'the same')).toMatchObject({ hasJoined: true, problem: '' });
       },
     );
-  });
-
-  it('that comes and goes leaves nothing behind', async () => {
-    const known = new FakeWorker('known');
-    const dynamic = Array.from({ length: 50 }, () => new FakeWorker('dynamic', two()));
-    await withController({ workers: [known], dynamic, maxGpus: 3 }, async (run) => {
-      for (const worker of dynamic) {
-        const joined = addTo(run.fleet, worker);
-        await run.pass(1);
-        expect([joined.hasJoined, run.fleet.nameOf(1), run.fleet.nameOf(2)]).toEqual([
-          true,
-          'dynamic',
-          'dynamic',
-        ]);
-        run.ask();
-        await run.pass(5);
-        run.fleet.leave(joined, null);
-        await worker.down();
-      }
-      await run.pass(60);
-      expect([run.fleet.room, run.fleet.gpusUp, run.fleet.links.length]).toEqual([2, 1, 1]);
-      expect(new Set(run.outcomes)).toEqual(new Set(['ok']));
-    });
   });
 });
 

@@ -62,22 +62,6 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
     });
   });
 
-  it('answers error what was under way and can no longer be in time', async () => {
-    const [a, b] = [new FakeWorker('a'), new FakeWorker('b')];
-    await withController({ workers: [a, b], policy }, async (run) => {
-      await warmUp(run, [a, b]);
-      a.executing = false;
-      b.executing = false;
-      const { answers } = run.ask();
-      await run.pass(101);
-      await a.down();
-      await b.down();
-      await run.pass(1);
-      expect(run.outcomes).toEqual(['error']);
-      expect(answers[0].error).toBe('the worker that was to run it was lost; send it again');
-    });
-  });
-
   it('loses one GPU of a worker and goes on with the other', async () => {
     const worker = new FakeWorker('w', description({ gpus: [gpu(), gpu()] }));
     await withController({ workers: [worker], policy }, async (run) => {
@@ -280,37 +264,6 @@ it('does not take an UNLOAD for one that hangs', async () => {
 });
 
 describe('closing', () => {
-  it('drains: waits for answers that are still to come', async () => {
-    const worker = new FakeWorker('w');
-    await withController({ workers: [worker] }, async (run) => {
-      for (let i = 0; i < 3; i++) run.ask();
-      let drained = false;
-      const draining = run.controller.drain(1_000_000_000).then(() => {
-        drained = true;
-      });
-      expect(run.controller.state.notReady).toBe('draining');
-      await run.pass(5);
-      expect(drained).toBe(false);
-      await run.pass(100);
-      await draining;
-      expect(run.outcomes).toEqual(['ok', 'ok', 'ok']);
-    });
-  });
-
-  it('is not ready while it announces its end, and still takes requests', async () => {
-    await withController({ workers: [new FakeWorker('w')] }, async (run) => {
-      const draining = run.controller.drain(1_000_000_000, 300_000_000);
-      expect(run.controller.state).toMatchObject({ notReady: 'draining', takesRequests: true });
-      run.ask();
-      await run.pass(100);
-      expect(run.outcomes).toEqual(['ok']);
-      await run.pass(400);
-      await draining;
-      expect(run.controller.state.takesRequests).toBe(false);
-      expect(run.controller.state.notReady).toBe('draining');
-    });
-  });
-
   it('answers error what is not done when draining has taken long enough, and what comes afterwards', async () => {
     const worker = new FakeWorker('w');
     await withController({ workers: [worker], policy: 'fifo' }, async (run) => {

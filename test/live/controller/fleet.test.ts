@@ -86,30 +86,6 @@ describe('assembling', () => {
     });
   });
 
-  it('has times and pages of each kind of GPUs, whatever order its workers come in', async () => {
-    const slow = (name: string) =>
-      served(name, { spec: { ...served(name).spec, execNs: [4e6, 6e6, 9e6], loadNs: 20e6 } });
-    const fast = description({ gpus: [gpu({ pages: 20 })] });
-    const t4 = description({ kind: 't4', gpus: [gpu({ pages: 8 })], models: [slow('one'), slow('two')] });
-    const cluster = await problem(fast, t4, description({ gpus: [gpu({ pages: 12 })] }));
-    const { execNs } = served('one').spec;
-    expect(cluster).toMatchObject({
-      kinds: ['cpu', 't4'],
-      spec: {
-        gpus: 3,
-        pages: 12,
-        kinds: [
-          { gpus: 3, pages: 12 },
-          { gpus: 0, pages: 8 },
-        ],
-        models: [
-          { name: 'one', execNs, otherKinds: [{ execNs: [4e6, 6e6, 9e6], loadNs: 20e6 }] },
-          { name: 'two', execNs },
-        ],
-      },
-    });
-  });
-
   it('says which workers did not answer in time', async () => {
     const silent = [new FakeWorker('a:1', description(), false), new FakeWorker('b:2', description(), false)];
     expect(await assemble(new FakeWorker('c:3'), ...silent)).toMatchObject({
@@ -131,37 +107,10 @@ describe('assembling', () => {
       message: `workers host0:8003 and host1:8003 don't match: ${why}`,
     });
   });
-
-  it('takes a worker as it is when the last one is there, though it was another before', async () => {
-    const [early, late] = [new FakeWorker('a'), new FakeWorker('b', description(), false)];
-    const other = description({ gpus: [gpu(), gpu()] });
-    const assembled = new Fleet([early, late]).assemble(() => 0, { timeoutNs: 2 * SECOND });
-    await vi.advanceTimersByTimeAsync(10);
-    await early.down();
-    early.described = other;
-    await early.up();
-    await late.up();
-    expect((await assembled).spec.gpus).toBe(3);
-  });
 });
 
 describe('a worker that comes after the start', () => {
   const late = () => new FakeWorker('late', description(), false);
-
-  it('joins, and takes over when the others go', async () => {
-    const workers = [new FakeWorker('early'), late()];
-    await withController({ workers, minWorkers: 1 }, async (run) => {
-      run.ask();
-      await run.pass(40);
-      expect(run.outcomes).toEqual(['ok']);
-      await workers[1].up();
-      await workers[0].down();
-      run.ask(1);
-      await run.pass(40);
-      expect(run.outcomes).toEqual(['ok', 'ok']);
-      expect(workers[1].kinds(INFER)).toHaveLength(1);
-    });
-  });
 
   it('says which of its GPUs have no place', async () => {
     const workers = [new FakeWorker('early'), late()];

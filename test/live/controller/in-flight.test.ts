@@ -22,16 +22,3 @@ it('a result is overdue ten times its duration and the grace after it might have
   inFlight.take(2, 2);
   expect(gpus(inFlight, 1951, 50)).toEqual([1, 3]);
 });
-
-it('a result is taken once, and only from the GPU that was sent the action', () => {
-  const inFlight = new InFlight<Action>();
-  const [first, second, third] = [sent(7, { gpu: 1 }), sent(8, { gpu: 2 }), sent(9, { gpu: 1 })];
-  for (const action of [first, second, third]) inFlight.add(action);
-  expect(inFlight.take(0, 7)).toBeNull();
-  expect(inFlight.take(1, 8)).toBeNull();
-  expect(inFlight.take(2, 8)).toBe(second);
-  expect(inFlight.take(2, 8)).toBeNull();
-  expect(inFlight.takeAll(1)).toEqual([first, third]);
-  expect(inFlight.takeAll(1)).toEqual([]);
-  expect(inFlight.take(1, 9)).toBeNull();
-});

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LOAD, UNLOAD } from '../../../src/core/action.js';
 import { POLICIES } from '../../../src/policies/registry.js';
 import { MS } from '../../sim/fixtures.js';
-import { compute, description, FakeWorker, served } from './fake-worker.js';
+import { compute, FakeWorker, served } from './fake-worker.js';
 import { withController } from './harness.js';
 
 const reference = (name: string, version = '1') => ({ name, version, digest: 'd' });
@@ -185,19 +185,6 @@ describe('a running controller', () => {
       expect(a.kinds(UNLOAD).map(({ model }) => model)).toEqual([0]);
       expect(a.changes).toEqual(['drop 0']);
       expect(a.present[0].has(0)).toBe(false);
-    });
-  });
-
-  it('starts with no model at all', async () => {
-    const worker = new FakeWorker('a', description({ models: [] }));
-    worker.offers = [served('three')];
-    await withController({ workers: [worker] }, async (run) => {
-      expect(run.controller.state).toEqual({ notReady: null, entries: [] });
-      const index = await run.controller.addModel(reference('three'));
-      run.ask(index);
-      await run.pass(40);
-      expect(run.outcomes).toEqual(['ok']);
-      expect(worker.kinds(LOAD)).toHaveLength(1);
     });
   });
 

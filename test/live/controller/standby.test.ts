@@ -18,30 +18,6 @@ function workers(...names: string[]): FakeWorker[] {
 }
 
 describe('a controller that stands by', () => {
-  it('is there before it drives a worker', async () => {
-    const [a] = workers('a');
-    const start = a.start.bind(a);
-    a.start = (events, nowNs) => {
-      start(events, nowNs);
-      a.driven('another');
-    };
-    await withController({ workers: [a] }, async (run) => {
-      expect(run.controller.state.notReady).toBe(STANDS_BY);
-      expect(run.controller.state.entries.map(({ name }) => name)).toEqual(['one', 'two']);
-      expect(run.controller.core.cluster.up.count).toBe(0);
-      a.driven('none');
-      expect(run.controller.state.notReady).toBe(STANDS_BY);
-      a.driven('this');
-      await a.up([[1]]);
-      expect(run.controller.state.notReady).toBeNull();
-      run.ask(1);
-      await run.pass(50);
-      expect(run.outcomes).toEqual(['ok']);
-      expect(a.kinds(LOAD)).toEqual([]);
-      expect(run.said.filter((line) => /stands by|drives/.test(line))).toEqual(['stands by', 'drives']);
-    });
-  });
-
   it('is ready to take over while the driver of all workers yields them', async () => {
     const [a, b] = workers('a', 'b');
     for (const worker of [a, b]) {

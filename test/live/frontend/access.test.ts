@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:https';
-import { credentials, status } from '@grpc/grpc-js';
+import { credentials } from '@grpc/grpc-js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
@@ -45,28 +45,6 @@ describe('a token', () => {
     expect((await http.get('/v2/health/live')).status).toBe(200);
     expect((await http.get('/v2/health/ready')).status).toBe(200);
   });
-
-  it('is asked for over gRPC, except for the health', async () => {
-    const frontend = await openGrpc(new FakeService(MODELS), { token: 's3cret' });
-    const client = grpcClient(frontend.port);
-    for (const metadata of WRONG) {
-      for (const method of [
-        'ServerMetadata',
-        'ModelMetadata',
-        'ModelReady',
-        'ModelInfer',
-        'RepositoryModelUnload',
-      ])
-        await expect(client.call(method, {}, metadata as Record<string, string>)).rejects.toMatchObject({
-          code: status.UNAUTHENTICATED,
-        });
-    }
-    expect((await client.call('ServerMetadata', {}, RIGHT)).name).toBe('escapement');
-    const { name } = await client.call('ServerMetadata', {}, { authorization: 'bearer s3cret' });
-    expect(name).toBe('escapement');
-    expect(await client.call('ServerLive', {})).toEqual({ live: true });
-    expect(await client.call('ServerReady', {})).toEqual({ ready: true });
-  });
 });
 
 describe('TLS', () => {
@@ -84,16 +62,6 @@ describe('TLS', () => {
     response.resume();
     expect(response.statusCode).toBe(200);
     expect(await exchangeRaw(port, 'GET /v2/health/live HTTP/1.1\r\nhost: x\r\n\r\n')).not.toContain('200');
-  });
-
-  it('encrypts gRPC', async ({ skip }) => {
-    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
-    const frontend = await openGrpc(new FakeService(MODELS), { tls: identity });
-    const client = grpcClient(frontend.port, credentials.createSsl(identity.cert));
-    expect(await client.call('ServerLive', {})).toEqual({ live: true });
-    await expect(grpcClient(frontend.port).call('ServerLive', {})).rejects.toMatchObject({
-      code: status.UNAVAILABLE,
-    });
   });
 
   it('shows a renewed certificate to later gRPC connections', async ({ skip }) => {

@@ -61,35 +61,4 @@ describe('clients that this project did not write', () => {
     expect([JSON.parse(json).outputs[0].data, code]).toEqual([[1, 2], '200']);
     expect((await curl('/v2/models/mlp/infer', '-d', '{'))[1]).toBe('400');
   });
-
-  // curl asks before it sends a body of more than a megabyte.
-  it('curl sends a large body only if it may', async ({ skip }) => {
-    skip(noCurl, 'curl is not installed');
-    const wide = echoModel('wide', true, [['x', 'UINT8', [2_000_000]]]);
-    const ask = async (maxBodyBytes: number) => {
-      const { port } = await openHttp(new FakeService([wide]), { maxBodyBytes });
-      const json =
-        '{"inputs":[{"name":"x","datatype":"UINT8","shape":[1,2000000],"parameters":{"binary_data_size":2000000}}],"parameters":{"binary_data_output":true}}';
-      const url = `http://127.0.0.1:${port}/v2/models/wide/infer`;
-      const header = `inference-header-content-length: ${json.length}`;
-      const options = [
-        '-s',
-        '-m',
-        '30',
-        '-o',
-        '/dev/null',
-        '-w',
-        '%{http_code} %{size_upload}',
-        '-H',
-        header,
-      ];
-      const curl = run('curl', [...options, '--data-binary', '@-', url]);
-      curl.child.stdin?.on('error', () => {});
-      curl.child.stdin?.end(Buffer.concat([Buffer.from(json), Buffer.alloc(2_000_000, 7)]));
-      return { length: json.length + 2_000_000, shown: (await curl).stdout };
-    };
-    const allowed = await ask(3_000_000);
-    expect(allowed.shown).toBe(`200 ${allowed.length}`);
-    expect((await ask(1_500_000)).shown).toBe('413 0');
-  });
 });

@@ -3,9 +3,8 @@ import { Client, credentials, type MethodDefinition, type ServiceError, status }
 import { loadFileDescriptorSetFromBuffer, loadSync } from '@grpc/proto-loader';
 import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc/protocol.js';
-import { echo, echoModel, FakeService, failure } from './fake-service.js';
+import { echo, echoModel, FakeService } from './fake-service.js';
 import { openGrpc } from './fixtures.js';
 
 const MODELS = [
@@ -88,26 +87,6 @@ describe('ModelStreamInfer', () => {
     expect(answers[3].infer_response.raw_output_contents).toEqual([
       Buffer.from(Float32Array.of(3, 3).buffer),
     ]);
-  });
-
-  it('goes on after a request that fails', async () => {
-    const { client, service } = await serve();
-    service.answer = (each, nth) => (nth === 1 ? failure(OUTCOME_REJECTED) : echo(each));
-    const { call, ended } = stream(client, METHOD);
-    call.write(request(0, [1, 2]));
-    call.write({ model_name: 'other', id: 'lost' });
-    call.write(request(1, [3, 4]));
-    call.write(request(2, [5, 6]));
-    call.end();
-    const answers = await ended;
-    expect(answers.map(({ error_message }) => error_message)).toEqual([
-      '',
-      'Request for unknown model: "other" is not found',
-      'the SLO of 60000 ms cannot be met: the policy gave it up',
-      '',
-    ]);
-    expect(answers[1].infer_response.id).toBe('lost');
-    expect(answers[1].infer_response.outputs).toEqual([]);
   });
 
   it('ends when the server closes, once its requests are answered', async () => {
@@ -218,12 +197,6 @@ describe('what clients of other servers ask for', () => {
   const call = (client: Client, method: string, ask: object) =>
     unary(client, definition(PROTOCOL_FILE, 'inference.GRPCInferenceService', method), ask);
 
-  it('is whether a model is ready that does not exist: no', async () => {
-    const { client } = await serve();
-    expect(await call(client, 'ModelReady', { name: 'other' })).toEqual({ ready: false });
-    expect(await call(client, 'ModelReady', { name: 'mlp', version: '9' })).toEqual({ ready: false });
-  });
-
   it('is the configuration of a model', async () => {
     const { client } = await serve();
     const { config } = await call(client, 'ModelConfig', { name: 'mlp' });
@@ -254,15 +227,6 @@ describe('what clients of other servers ask for', () => {
     expect((await call(client, 'ModelInfer', infer(batch))).outputs).toMatchObject([{ name: 'out-x' }]);
     await expect(call(client, 'ModelInfer', infer(batch + 1))).rejects.toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
-    });
-  });
-
-  it('is shared memory, which there is not', async () => {
-    const { client } = await serve();
-    const method = definition(PROTOCOL_FILE, 'inference.GRPCInferenceService', 'ServerLive');
-    const path = method.path.replace('ServerLive', 'SystemSharedMemoryRegister');
-    await expect(unary(client, { ...method, path }, {})).rejects.toMatchObject({
-      code: status.UNIMPLEMENTED,
     });
   });
 });

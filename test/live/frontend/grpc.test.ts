@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
-import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { WORKER_LOST } from '../../../src/live/service.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc } from './fixtures.js';
@@ -32,18 +29,6 @@ describe('what the server tells', () => {
     service.notReady = null;
     expect(await client.call('ServerReady', {})).toEqual({ ready: true });
     expect(await client.call('ModelReady', { name: 'mlp', version: '1' })).toEqual({ ready: true });
-  });
-
-  it('describes itself and its models', async () => {
-    const { client } = await serve();
-    expect(await client.call('ServerMetadata', {})).toMatchObject({ name: 'escapement', version: '1.2.3' });
-    expect(await client.call('ModelMetadata', { name: 'mlp' })).toEqual({
-      name: 'mlp',
-      versions: ['1'],
-      platform: 'onnxruntime_onnx',
-      inputs: [{ name: 'x', datatype: 'FP32', shape: ['-1', '2'] }],
-      outputs: [{ name: 'out-x', datatype: 'FP32', shape: ['-1', '2'] }],
-    });
   });
 
   it('lists, unloads and loads models', async () => {
@@ -119,24 +104,6 @@ describe('ModelInfer', () => {
     });
   });
 
-  it('answers with the outputs that the client wants', async () => {
-    const { client } = await serve();
-    const inputs = [
-      { name: 'b', datatype: 'FP16', shape: [1] },
-      { name: 'a', datatype: 'INT8', shape: [2] },
-    ];
-    const raw_input_contents = [Buffer.from([0, 60]), Buffer.from([1, 2])];
-    const outputs = [{ name: 'out-b' }];
-    const answer = await client.call('ModelInfer', {
-      model_name: 'two',
-      inputs,
-      raw_input_contents,
-      outputs,
-    });
-    expect(answer.outputs).toMatchObject([{ name: 'out-b', datatype: 'FP16', shape: ['1'] }]);
-    expect(answer.raw_output_contents).toEqual([Buffer.from([0, 60])]);
-  });
-
   it('takes the SLO from slo_ms, timeout or the model', async () => {
     const { client, service } = await serve();
     await client.call('ModelInfer', mlp([1, 2], { slo_ms: { double_param: 1.5 } }));
@@ -173,30 +140,6 @@ describe('ModelInfer', () => {
 
 describe('API errors', () => {
   it.each([
-    [
-      'an unknown model',
-      { model_name: 'other' },
-      status.NOT_FOUND,
-      'Request for unknown model: "other" is not found',
-    ],
-    [
-      'an unknown version',
-      { model_name: 'mlp', model_version: '9' },
-      status.NOT_FOUND,
-      'Request for unknown model: "mlp" version "9" is not found; version "1" is served',
-    ],
-    [
-      'raw contents of the wrong size',
-      { ...mlp([1, 2]), raw_input_contents: [Buffer.alloc(7)] },
-      status.INVALID_ARGUMENT,
-      'input "x": expected 8 bytes, got 7',
-    ],
-    [
-      'more raw contents than inputs',
-      { ...mlp([1, 2]), raw_input_contents: [Buffer.alloc(8), Buffer.alloc(8)] },
-      status.INVALID_ARGUMENT,
-      'raw_input_contents: expected 1, one for each input, got 2',
-    ],
     [
       'elements in the wrong list',
       typed('mlp', { name: 'x', datatype: 'FP32', shape: [1, 2], contents: { fp64_contents: [1, 2] } }),
@@ -260,34 +203,11 @@ describe('API errors', () => {
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 
-  it('a message that is no message', async () => {
-    const { client } = await serve();
-    await expect(client.callRaw('ModelInfer', Buffer.from('garbage'))).rejects.toMatchObject({
-      code: status.INVALID_ARGUMENT,
-    });
-    expect(await client.call('ServerLive', {})).toEqual({ live: true });
-  });
-
   it('a message over the limit', async () => {
     const { client } = await serve(MODELS, { maxBodyBytes: 1000 });
     await expect(client.callRaw('ModelInfer', Buffer.alloc(1001))).rejects.toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
     });
-    expect(await client.call('ServerLive', {})).toEqual({ live: true });
-  });
-
-  it('garbage on the port', async () => {
-    const { client, frontend } = await serve();
-    for (const garbage of [
-      'GET / HTTP/1.1\r\n\r\n',
-      '\0'.repeat(5000),
-      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\ngarbage…………',
-    ]) {
-      const socket = connect(frontend.port, '127.0.0.1', () => socket.write(garbage));
-      socket.on('error', () => {});
-      socket.resume();
-      await once(socket, 'close');
-    }
     expect(await client.call('ServerLive', {})).toEqual({ live: true });
   });
 });
@@ -314,15 +234,6 @@ describe('opening and closing', () => {
     service.requests[0].done(echo(service.requests[0]));
     expect((await asked).model_name).toBe('mlp');
     await closed;
-  });
-
-  it('says which address is taken', async () => {
-    const { frontend, service } = await serve();
-    const again = openGrpcFrontend(service, { port: frontend.port, defaultSloNs: 1, serverVersion: '1' });
-    await expect(again).rejects.toMatchObject({
-      code: 'E_LISTEN',
-      message: expect.stringContaining(`cannot listen on 127.0.0.1:${frontend.port} for gRPC: `),
-    });
   });
 });
 

@@ -1,6 +1,5 @@
-import { Agent, get } from 'node:http';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
 import { bytesOfTexts } from '../../../src/live/texts.js';
 import { echoModel, FakeService } from './fake-service.js';
@@ -11,7 +10,6 @@ const TWO = echoModel('two', false, [
   ['a', 'INT8', [2]],
   ['b', 'BOOL', [2]],
 ]);
-const FREE = echoModel('free', false, [['x', 'INT16', [2, -1]]]);
 const WIDE = echoModel('wide', false, [['x', 'FP32', [20_000]]]);
 const X = tensor('x', 'FP32', [1, 4], [1, 2, 3, 4]);
 const INFER = '/v2/models/mlp/infer';
@@ -21,32 +19,6 @@ function damaged(bytes: Buffer, at: number): Buffer {
   bytes[index] ^= 0x40;
   return bytes;
 }
-
-describe('members that clients leave empty', () => {
-  it('may be null', async () => {
-    const { http } = await mlp();
-    const body = { id: null, parameters: null, outputs: null, inputs: [{ ...X, parameters: null }] };
-    expect((await http.post(INFER, body)).status).toBe(200);
-    const outputs = [{ name: 'out-x', parameters: null }];
-    expect((await http.post(INFER, { inputs: [X], outputs })).status).toBe(200);
-    const parameters = { slo_ms: null, timeout: null, binary_data_output: null, content_type: null };
-    expect((await http.post(INFER, { inputs: [X], parameters })).status).toBe(200);
-  });
-
-  it('may say what changes nothing', async () => {
-    const { http } = await mlp();
-    const inputs = [{ ...X, parameters: { content_type: 'np', binary_data: false } }];
-    const parameters = {
-      content_type: 'np',
-      headers: { a: 'b' },
-      priority: 0,
-      sequence_id: 0,
-      sequence_start: false,
-    };
-    const outputs = [{ name: 'out-x', parameters: { content_type: 'np' } }];
-    expect((await http.post(INFER, { inputs, outputs, parameters })).status).toBe(200);
-  });
-});
 
 describe('compressed bodies', () => {
   const body = Buffer.from(JSON.stringify({ inputs: [X] }));
@@ -99,18 +71,6 @@ describe('compressed bodies', () => {
       400,
       expect.stringMatching(`^the body is not valid ${encoding}: `),
     ]);
-  });
-
-  it.each([
-    ['two', [body.subarray(0, 9), body.subarray(9)]],
-    ['an empty one at the end', [body, Buffer.alloc(0)]],
-    ['a large one and a small one', [Buffer.concat([Buffer.alloc(70_000, ' '), body]), Buffer.from(' ')]],
-    ['a hundred', Array.from({ length: 100 }, (_, i) => body.subarray(i, i === 99 ? undefined : i + 1))],
-  ])('of gzip may have several members: %s', async (_, members) => {
-    const { http } = await mlp();
-    const sent = Buffer.concat(members.map((member) => gzipSync(member)));
-    const { status, json } = await http.post(INFER, sent, { 'content-encoding': 'gzip' });
-    expect([status, json.outputs?.[0].data]).toEqual([200, [1, 2, 3, 4]]);
   });
 
   it('are refused where they become larger than a body may be', async () => {
@@ -182,24 +142,6 @@ describe('compressed answers', () => {
 describe('a body without JSON', () => {
   const RAW = { 'inference-header-content-length': '0' };
 
-  it('is the only input, and all outputs are binary data', async () => {
-    const { http } = await mlp();
-    const data = Buffer.from(Float32Array.of(1, 2, 3, 4).buffer);
-    const answer = await http.post(INFER, data, RAW);
-    const length = Number(answer.headers.get('inference-header-content-length'));
-    expect(JSON.parse(answer.text.slice(0, length)).outputs).toEqual([
-      { name: 'out-x', datatype: 'FP32', shape: [1, 4], parameters: { binary_data_size: 16 } },
-    ]);
-    expect(answer.bytes.subarray(length)).toEqual(data);
-  });
-
-  it('says the one size that is free', async () => {
-    const service = new FakeService([FREE]);
-    const { http } = await openHttp(service);
-    expect((await http.post('/v2/models/free/infer', Buffer.alloc(12), RAW)).status).toBe(200);
-    expect(service.requests[0].shapes).toEqual([[2, 3]]);
-  });
-
   it.each([
     [
       ['a', 'b'],
@@ -233,18 +175,6 @@ describe('a body without JSON', () => {
       json: { error: 'input "x": expected 2 elements, got 1' },
     });
   });
-
-  it.each([
-    ['mlp', 12, 'input "x": expected 16 bytes, got 12'],
-    ['free', 13, 'input "x": expected 12 bytes, got 13'],
-    ['two', 4, 'a body without JSON needs a model with one input, this one has "a", "b"'],
-  ])('of model %s must fit', async (model, bytes, error) => {
-    const { http } = await openHttp(new FakeService([MLP, FREE, TWO]));
-    expect(await http.post(`/v2/models/${model}/infer`, Buffer.alloc(bytes), RAW)).toMatchObject({
-      status: 400,
-      json: { error },
-    });
-  });
 });
 
 describe('classification', () => {
@@ -269,38 +199,9 @@ describe('classification', () => {
       tensor('out-x', 'BYTES', [1, 4], ['4:3:three', '3:2:two', '2:1:one', '1:0:zero']),
     );
   });
-
-  it('comes as binary data, too', async () => {
-    const { http } = await mlp();
-    const answer = await http.post(INFER, { inputs: [X], outputs: wanted(1, { binary_data: true }) });
-    const length = Number(answer.headers.get('inference-header-content-length'));
-    expect(JSON.parse(answer.text.slice(0, length)).outputs[0]).toMatchObject({
-      datatype: 'BYTES',
-      shape: [1, 1],
-      parameters: { binary_data_size: 7 },
-    });
-    expect(answer.bytes.subarray(length)).toEqual(Buffer.from('\x03\0\0\x004:3'));
-  });
 });
 
 describe('methods', () => {
-  it('HEAD answers like GET, without the body', async () => {
-    const { http, port } = await mlp();
-    for (const path of [
-      '/v2/health/live',
-      '/v2/health/ready',
-      '/v2',
-      '/v2/models/mlp',
-      '/v2/models/mlp/ready',
-    ]) {
-      const { headers } = await http.get(path);
-      const head = await exchangeRaw(port, `HEAD ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
-      expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-      expect(head).toContain(`content-length: ${headers.get('content-length')}\r\n`);
-      expect(head.endsWith('\r\n\r\n')).toBe(true);
-    }
-  });
-
   it('OPTIONS says what a path allows, without a token', async () => {
     const { http } = await openHttp(new FakeService([MLP]), { token: 's3cret' });
     const allowed = async (path: string) => {
@@ -368,25 +269,9 @@ describe('web pages', () => {
     const refused = await http.post(INFER, { inputs: [X] }, other);
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, null]);
   });
-
-  it('may all be let in', async () => {
-    const { http } = await openHttp(new FakeService([MLP]), { cors: '*' });
-    expect((await http.post(INFER, { inputs: [X] }, other)).status).toBe(200);
-  });
 });
 
 describe('targets', () => {
-  it('may be whole addresses', async () => {
-    const { port } = await mlp();
-    for (const target of ['http://x/v2/health/live', `http://x:1/v2/health/live?a=b`]) {
-      const answer = await exchangeRaw(
-        port,
-        `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
-      );
-      expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"live":true\}$/s);
-    }
-  });
-
   it('list the models, and what has happened to them', async () => {
     const service = new FakeService([MLP, TWO]);
     const none = { count: 0, ns: 0 };
@@ -439,28 +324,6 @@ describe('a trace', () => {
     const { status, headers } = await http.post(INFER, { inputs: [X] }, { traceparent: none });
     expect([status, headers.get('traceparent')]).toEqual([200, null]);
     expect(service.requests[0].trace).toBe(null);
-  });
-});
-
-describe('a draining server', () => {
-  it('sends clients away with each answer, and resets none', async () => {
-    const { port, service, frontend } = await mlp();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    onTestFinished(() => agent.destroy());
-    const ask = () =>
-      new Promise<string | undefined>((resolve, reject) => {
-        const request = get({ agent, port, path: '/v2/health/live' }, (response) => {
-          response.resume().on('end', () => resolve(response.headers.connection));
-        });
-        request.on('error', reject);
-      });
-    expect(await ask()).toBe('keep-alive');
-    service.notReady = 'draining';
-    expect(await ask()).toBe('close');
-    const closed = frontend.close(true);
-    expect(await ask()).toBe('close');
-    await closed;
-    await expect(ask()).rejects.toThrow('ECONNREFUSED');
   });
 });
 

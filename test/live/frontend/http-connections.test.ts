@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
-import { OUTCOME_OK } from '../../../src/core/request.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import { newBudgetCounters } from '../../../src/live/frontend/limits.js';
@@ -60,12 +59,6 @@ describe('a client that is done sending', () => {
     service.requests[0].keeper = { cancel: (request) => cancelled.push(request) };
     socket.end();
     await expect.poll(() => cancelled).toEqual(service.requests);
-  });
-
-  it('is let go where it has asked for nothing, or for half of something', async () => {
-    const { port } = await openHttp(new FakeService([MLP]));
-    expect(await halfClosed(port, '')).toBe('');
-    expect(await halfClosed(port, infer.slice(0, -1))).toMatch(/^(HTTP\/1\.1 400 .*)?$/s);
   });
 });
 
@@ -128,32 +121,6 @@ describe('clients that misbehave', () => {
     await once(waiting, 'close');
   });
 
-  it('may leave in the middle of a body', async () => {
-    const service = new FakeService([MLP]);
-    const { port, http } = await openHttp(service);
-    const socket = await connected(port);
-    socket.write(`${head('content-length: 5000')}{"inputs"`);
-    socket.resetAndDestroy();
-    await once(socket, 'close');
-    expect((await http.get('/v2/health/live')).status).toBe(200);
-    expect(service.requests).toEqual([]);
-  });
-
-  it('may leave before their answer, which is dropped', async () => {
-    const service = new FakeService([MLP]);
-    service.answer = null;
-    const { port, http } = await openHttp(service);
-    const gone = await connected(port);
-    gone.write(`${head(`content-length: ${BODY.length}`)}${BODY}`);
-    while (service.requests.length === 0) await new Promise(setImmediate);
-    gone.destroy();
-    await once(gone, 'close');
-    await http.get('/v2/health/live');
-    service.requests[0].done(echo(service.requests[0]));
-    service.answer = echo;
-    expect((await http.post('/v2/models/mlp/infer', BODY)).status).toBe(200);
-  });
-
   it('may leave before their bodies are decoded, which take memory until then', async () => {
     const service = new FakeService([MLP]);
     const budget = { counters: newBudgetCounters(1), slot: 0 };
@@ -176,30 +143,9 @@ describe('clients that misbehave', () => {
     expect(service.requests.length).toBeLessThanOrEqual(3);
     await expect.poll(() => new Int32Array(budget.counters)[0]).toBe(0);
   });
-
-  it('do not disturb the others when a thousand of them sit idle', async () => {
-    const { port, http } = await openHttp(new FakeService([MLP]));
-    const idle = await Promise.all(Array.from({ length: 1000 }, () => connected(port)));
-    expect((await http.post('/v2/models/mlp/infer', BODY)).status).toBe(200);
-    for (const socket of idle) socket.destroy();
-  });
 });
 
 describe('closing', () => {
-  it('answers what is under way, then hangs up', async () => {
-    const service = new FakeService([MLP]);
-    service.answer = null;
-    const { frontend, http } = await openHttp(service);
-    const asked = http.post('/v2/models/mlp/infer', BODY);
-    while (service.requests.length === 0) await new Promise(setImmediate);
-    const closed = frontend.close(true);
-    const isRefused = () => http.get('/v2/health/live').then(String, () => 'refused');
-    await expect.poll(isRefused).toBe('refused');
-    service.requests[0].done({ ...echo(service.requests[0]), outcome: OUTCOME_OK });
-    expect((await asked).status).toBe(200);
-    await closed;
-  });
-
   it('cuts off what is under way if it must', async () => {
     const service = new FakeService([MLP]);
     service.answer = null;
@@ -224,17 +170,6 @@ describe.each([
   });
 });
 
-describe('opening', () => {
-  it('says which address is taken', async () => {
-    const { port } = await openHttp(new FakeService([MLP]));
-    const again = openHttpFrontend(new FakeService([MLP]), { port, defaultSloNs: 1, serverVersion: '1' });
-    await expect(again).rejects.toMatchObject({
-      code: 'E_LISTEN',
-      message: expect.stringContaining(`cannot listen on 127.0.0.1:${port} for HTTP: `),
-    });
-  });
-});
-
 function head(header: string): string {
   return `POST /v2/models/mlp/infer HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n`;
 }
@@ -244,18 +179,4 @@ async function connected(port: number): Promise<Socket> {
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;
-}
-
-/** Sends bytes, says that it is done, and resolves with all that comes back. */
-function halfClosed(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve) => {
-    const at = { port, host: '127.0.0.1', allowHalfOpen: true };
-    const socket = connect(at, () => socket.end(bytes));
-    let got = '';
-    socket.on('data', (chunk) => {
-      got += chunk.toString('latin1');
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(got));
-  });
 }

@@ -48,19 +48,6 @@ describe('metadata', () => {
     });
   });
 
-  it('describes the tensors of a model, the batch as -1', async () => {
-    const { http } = await openHttp(new FakeService(MODELS));
-    const expected = {
-      name: 'mlp',
-      versions: ['1'],
-      platform: 'onnxruntime_onnx',
-      inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 4] }],
-      outputs: [{ name: 'out-x', datatype: 'FP32', shape: [-1, 4] }],
-    };
-    expect((await http.get('/v2/models/mlp')).json).toEqual(expected);
-    expect((await http.get('/v2/models/mlp/versions/1')).json).toEqual(expected);
-  });
-
   it('finds models whose names need encoding, and passes queries over', async () => {
     const { http } = await openHttp(new FakeService(MODELS));
     const { json } = await http.get('/v2/models/a%20b%2Fc?verbose=1');
@@ -180,21 +167,6 @@ describe('the model repository', () => {
 
 describe('what is not there', () => {
   it.each([
-    ['/', 'no such path: "/"'],
-    ['/v2/models/mlp/explain', 'no such path: "/v2/models/mlp/explain"'],
-    ['/v2/models/mlp/infer/more', 'no such path: "/v2/models/mlp/infer/more"'],
-    ['/v2/models/other', 'Request for unknown model: "other" is not found'],
-    [
-      '/v2/models/mlp/versions/2',
-      'Request for unknown model: "mlp" version "2" is not found; version "1" is served',
-    ],
-    ['/v2/repository/models/mlp/reload', 'no such path: "/v2/repository/models/mlp/reload"'],
-  ])('%s is 404', async (path, error) => {
-    const { http } = await openHttp(new FakeService(MODELS));
-    expect(await http.get(path)).toMatchObject({ status: 404, json: { error } });
-  });
-
-  it.each([
     ['GET', '/v2/systemsharedmemory/status', /^shared memory is left out/],
     ['POST', '/v2/systemsharedmemory/region/a/register', /^shared memory is left out/],
     ['POST', '/v2/cudasharedmemory/unregister', /^shared memory is left out/],
@@ -206,14 +178,6 @@ describe('what is not there', () => {
     expect(await http.send(method, path, undefined, {})).toMatchObject({
       status: 501,
       json: { error: expect.stringMatching(reason) },
-    });
-  });
-
-  it.each(['load', 'unload'])('%s of an unknown model is 404', async (verb) => {
-    const { http } = await openHttp(new FakeService(MODELS));
-    expect(await http.post(`/v2/repository/models/other/${verb}`)).toMatchObject({
-      status: 404,
-      json: { error: 'Request for unknown model: "other" is not found' },
     });
   });
 

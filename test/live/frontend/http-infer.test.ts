@@ -26,27 +26,6 @@ describe('JSON tensors', () => {
     expect(Buffer.from(service.requests[0].inputs[0])).toEqual(floats(1, 2.5, -3, 1e-7));
   });
 
-  it('may be nested as their shape says', async () => {
-    const { http } = await openHttp(new FakeService([FIXED]));
-    const inputs = [
-      tensor('b', 'INT32', [2], [7, -8]),
-      tensor(
-        'a',
-        'FP32',
-        [2, 3],
-        [
-          [1, 2, 3],
-          [4, 5, 6],
-        ],
-      ),
-    ];
-    const { json } = await http.post('/v2/models/fixed/versions/1/infer', { inputs });
-    expect(json.outputs).toEqual([
-      tensor('out-a', 'FP32', [2, 3], [1, 2, 3, 4, 5, 6]),
-      tensor('out-b', 'INT32', [2], [7, -8]),
-    ]);
-  });
-
   it.each([
     ['BOOL', [true, false]],
     ['UINT8', [0, 255]],
@@ -79,25 +58,6 @@ describe('JSON tensors', () => {
 });
 
 describe('binary tensors', () => {
-  it('follow the JSON in both directions', async () => {
-    const { http } = await openHttp(new FakeService([MLP]));
-    const { body, headers } = binary(
-      {
-        inputs: [{ ...X, data: undefined, parameters: { binary_data_size: 16 } }],
-        parameters: { binary_data_output: true },
-      },
-      floats(1, 2, 3, Number.NaN),
-    );
-    const answer = await http.post('/v2/models/mlp/infer', body, headers);
-    expect(answer.status).toBe(200);
-    const length = Number(answer.headers.get('inference-header-content-length'));
-    expect(JSON.parse(answer.bytes.toString('utf8', 0, length)).outputs).toEqual([
-      { name: 'out-x', datatype: 'FP32', shape: [1, 4], parameters: { binary_data_size: 16 } },
-    ]);
-    expect(answer.bytes.subarray(length)).toEqual(floats(1, 2, 3, Number.NaN));
-    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
-  });
-
   it('mix with JSON tensors, and each output is as it was asked for', async () => {
     const { http } = await openHttp(new FakeService([FIXED]));
     const { body, headers } = binary(
@@ -124,21 +84,6 @@ describe('binary tensors', () => {
 describe('a batch', () => {
   const BATCH = tensor('x', 'FP32', [3, 4], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
 
-  it('is split into requests and answered together', async () => {
-    const service = new FakeService([MLP]);
-    // The largest batch that one of them ran in counts, whichever that is.
-    service.answer = (request, nth) => ({ ...echo(request), batchSize: [1, 3, 2][nth] as number });
-    const { http } = await openHttp(service);
-    const { json } = await http.post('/v2/models/mlp/infer', { inputs: [BATCH] });
-    expect(json.outputs).toEqual([{ ...BATCH, name: 'out-x' }]);
-    expect(json.parameters).toEqual({ batch_size: 3, slo_met: true });
-    expect(service.requests.map(({ inputs }) => Buffer.from(inputs[0]))).toEqual([
-      floats(1, 2, 3, 4),
-      floats(5, 6, 7, 8),
-      floats(9, 10, 11, 12),
-    ]);
-  });
-
   it('keeps its order, whichever request is answered first', async () => {
     const service = new FakeService([MLP]);
     service.answer = null;
@@ -156,23 +101,6 @@ describe('a batch', () => {
     const { http } = await openHttp(service);
     const { status, json } = await http.post('/v2/models/mlp/infer', { inputs: [BATCH] });
     expect([status, json.parameters.slo_met]).toEqual([200, false]);
-  });
-});
-
-describe('the SLO', () => {
-  it.each([
-    ['the parameter slo_ms', 'mlp', { slo_ms: 12.5 }, 12_500_000],
-    ['the parameter timeout, µs', 'mlp', { timeout: 7_000 }, 7_000_000],
-    ['slo_ms where both are given', 'mlp', { slo_ms: 1, timeout: 7_000 }, 1_000_000],
-    ["the model's, which a timeout of 0 leaves alone", 'mlp', { timeout: 0 }, 25_000_000],
-    ["the model's, where both are null", 'mlp', { slo_ms: null, timeout: null }, 25_000_000],
-    ['timeout where slo_ms is null', 'mlp', { slo_ms: null, timeout: 7_000 }, 7_000_000],
-    ["the server's where the model has none", 'fixed', {}, 60e9],
-  ])('is %s', async (_, model, parameters, sloNs) => {
-    const service = new FakeService([MLP, echoModel('fixed', true, [['x', 'FP32', [4]]])]);
-    const { http } = await openHttp(service);
-    await http.post(`/v2/models/${model}/infer`, { inputs: [X], parameters });
-    expect(service.requests.map((request) => request.sloNs)).toEqual([sloNs]);
   });
 });
 

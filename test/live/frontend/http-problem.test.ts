@@ -68,13 +68,6 @@ describe('what is not HTTP', () => {
     expect((await http.get('/v2/health/live')).status).toBe(200);
   });
 
-  it('is refused when headers take too long', async () => {
-    const { port } = await openHttp(new FakeService([MLP]), { headersTimeoutMs: 50 });
-    expect(answersIn(await exchangeRaw(port, 'GET /v2 HT'))).toEqual([
-      [408, { error: 'the request arrives too slowly' }],
-    ]);
-  });
-
   it.each([
     ['a line', 'what is this?\r\n\r\n', [200, 200]],
     ['a body', post('host: x\r\ntransfer-encoding: chunked', 'zz\r\n'), [200, 200, 400]],

@@ -47,43 +47,25 @@ describe('a zero', () => {
 describe('what a datatype cannot hold is the client’s mistake, with input and index', () => {
   it.each<[Datatype, string, string]>([
     ['FP32', '1,1e39', 'input "x": element 1 is 1e+39, expected a number within the range of FP32'],
-    ['FP32', '-3.5e38', 'input "x": element 0 is -3.5e+38, expected a number within the range of FP32'],
     [
       'FP32',
       '1e999',
       'input "x": element 0 is too large for a double, expected a number within the range of FP32',
     ],
-    [
-      'FP64',
-      '1,-1E+309',
-      'input "x": element 1 is too large for a double, expected a number within the range of FP64',
-    ],
-    [
-      'FP32',
-      'NaN,1e400',
-      'input "x": element 1 is too large for a double, expected a number within the range of FP32',
-    ],
-    ['FP32', '9'.repeat(310), 'input "x": element 0 is too large for a double, expected a number within the'],
     ['INT64', '1,1e19', 'element 1 is 10000000000000000000, expected a whole number from -92233'],
     ['INT64', '1,9007199254740993.5', 'element 1 is 9007199254740994, expected a whole number from -92233'],
     ['FP16', '65520', 'input "x": element 0 is 65520, expected a number within the range of FP16'],
-    ['FP32', 'null', 'input "x": element 0 is null, expected a number within the range of FP32'],
-    ['FP32', '"1"', 'input "x": element 0 is "1", expected a number within the range of FP32'],
     ['UINT8', '1,2,300', 'input "x": element 2 is 300, expected a whole number from 0 to 255'],
     ['INT32', '1.5', 'input "x": element 0 is 1.5, expected a whole number from -2147483648 to 2147483647'],
     ['INT8', 'NaN', 'input "x": element 0 is NaN, expected a whole number from -128 to 127'],
     ['BOOL', 'NaN', 'input "x": element 0 is NaN, expected true or false'],
     ['INT64', '9223372036854775808', 'element 0 is 9223372036854775808, expected a whole number from -92233'],
-    ['INT64', '"1234567890123456"', 'element 0 is "1234567890123456", expected a whole number from -92233'],
-    ['INT64', '1e300', 'element 0 is 1e+300, expected a whole number from -9223372036854775808'],
     [
       'UINT64',
       '-9007199254740993',
       'element 0 is -9007199254740993, expected a whole number from 0 to 18446',
     ],
-    ['UINT64', '-1', 'element 0 is -1, expected a whole number from 0 to 18446744073709551615'],
     ['UINT64', '18446744073709551616', 'element 0 is 18446744073709551616, expected a whole number from 0'],
-    ['UINT64', 'Infinity', 'element 0 is Infinity, expected a whole number from 0'],
   ])('%s %s', async (datatype, data, error) => {
     const [status, text] = await echoed(datatype, data);
     expect([status, text]).toEqual([400, expect.stringContaining(error)]);
@@ -93,13 +75,5 @@ describe('what a datatype cannot hold is the client’s mistake, with input and 
     expect(await echoed('FP32', '3.4028234663852886e38')).toEqual([200, '3.4028234663852886e+38']);
     expect(await echoed('FP16', '65519')).toEqual([200, '65504']);
     expect(await echoed('FP64', '1.7976931348623157e308')).toEqual([200, '1.7976931348623157e+308']);
-  });
-
-  it('is shown even where it has no word in JSON', async () => {
-    const { http } = await openHttp(service());
-    for (const id of ['[[[[NaN]]]]', '[NaN]', '[Infinity,"INT64",9007199254740993]']) {
-      const { status, json } = await http.post('/v2/models/FP32/infer', `{"id":${id},"inputs":[]}`);
-      expect([status, json.error]).toEqual([400, expect.stringContaining('id: expected a string')]);
-    }
   });
 });

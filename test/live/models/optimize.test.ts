@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
@@ -26,16 +17,6 @@ describe('the optimised model', () => {
     expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ...first, made: null });
     const name = basename(first.ortPath, '.ort');
     expect(readdirSync(dirname(onnxPath)).sort()).toEqual([`${name}.json`, `${name}.ort`, 'model.onnx']);
-  });
-
-  it('is the same for a copy of the folder, and for other times', async () => {
-    const onnxPath = writeIn(tempDir(), 'model.onnx', ONNX);
-    await optimizeModel(onnxPath, 'cpu');
-    utimesSync(onnxPath, 2_000_000_000, 2_000_000_000);
-    expect((await optimizeModel(onnxPath, 'cpu')).made).toBe(null);
-    const copy = join(tempDir(), 'copy');
-    cpSync(dirname(onnxPath), copy, { recursive: true });
-    expect((await optimizeModel(join(copy, 'model.onnx'), 'cpu')).made).toBe(null);
   });
 
   it('is kept in a cache, which copies of the model share; one next to the model does as well', async () => {

@@ -100,13 +100,6 @@ describe('looking at a repository', () => {
     chmodSync(dir, 0o700);
   });
 
-  it('takes no batch sizes beyond reason from config.pbtxt', () => {
-    const dir = tempDir();
-    writeIn(dir, 'm/1/model.onnx', ONNX);
-    writeIn(dir, 'm/config.pbtxt', 'dynamic_batching { preferred_batch_size: [ 4, 1000000000 ] }');
-    expect(scanRepository(dir, 'fp32').problems[0].error.message).toMatch(/at most 1024/);
-  });
-
   it.each([
     ['', '', ['3']],
     ['versions: latest', '', ['3']],

@@ -51,19 +51,6 @@ async function drive(
 const statuses = (results: readonly { status: number }[]) => results.map(({ status }) => status);
 
 describe('a machine with real models', () => {
-  it('loads, unloads and loads again', async () => {
-    const { driver } = await drive([mlp.worker]);
-    const input = () => new Uint8Array(mlp.worker.spec.inputBytes);
-    await driver.run(load());
-    const [first] = await driver.run(infer(0, { inputs: [input()] }));
-    await driver.run(unload());
-    expect(statuses(await driver.run(infer(0, { inputs: [input()] })))).toEqual([STATUS_WEIGHTS_MISSING]);
-    // The second LOAD replaces what the first one has just loaded.
-    await driver.run(load(), load());
-    const [again] = await driver.run(infer(0, { inputs: [input()] }));
-    expect(again.outputs).toEqual(first.outputs);
-  });
-
   it('takes inputs that are part of a larger buffer, and leaves that alone', async () => {
     const { worker } = mlp;
     const { driver } = await drive([worker]);
@@ -78,16 +65,6 @@ describe('a machine with real models', () => {
 });
 
 describe('what goes wrong on a real device', () => {
-  it('answers an INFER that the device cannot run', async () => {
-    const { driver } = await drive([mlp.worker]);
-    await driver.run(load());
-    const [short] = await driver.run(infer(0, { inputs: [new Uint8Array(5)] }));
-    expect(short).toMatchObject({ status: STATUS_DEVICE_ERROR, outputs: [] });
-    expect(short.error).toContain('the bytes of all requests');
-    const inputs = [new Uint8Array(mlp.worker.spec.inputBytes)];
-    expect(statuses(await driver.run(infer(0, { inputs })))).toEqual([STATUS_OK]);
-  });
-
   it('answers the LOAD of a model that is corrupt, and runs the others', async () => {
     const ortPath = join(folder, 'corrupt.ort');
     writeFileSync(ortPath, 'no model at all');

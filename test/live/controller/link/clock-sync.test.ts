@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_HOUR, NS_PER_MS, NS_PER_S } from '../../../../src/base/units.js';
+import { NS_PER_HOUR, NS_PER_S } from '../../../../src/base/units.js';
 import { ClockSync, MAX_DRIFT } from '../../../../src/live/controller/link/clock-sync.js';
 
 /** A round trip against a clock that is `offsetNs` ahead when the worker reads it. */
@@ -9,23 +9,12 @@ function trip(clock: ClockSync, sentNs: number, thereNs: number, backNs: number,
 }
 
 describe('clock sync', () => {
-  it('knows nothing before the first round trip', () => {
-    expect(new ClockSync().errorNs(5)).toBe(Number.POSITIVE_INFINITY);
-  });
-
   it('takes the middle of a round trip, whose half is the error', () => {
     const clock = new ClockSync();
     trip(clock, 1000, 400, 400, -3 * NS_PER_HOUR);
     expect(clock.offsetNs).toBe(-3 * NS_PER_HOUR);
     // Rounded up.
     expect(clock.errorNs(1800)).toBe(402);
-  });
-
-  it('is off by half of the difference between the ways, and says so', () => {
-    const clock = new ClockSync();
-    trip(clock, 1000, 900, 100, 50);
-    expect(clock.offsetNs).toBe(450);
-    expect(clock.errorNs(2000)).toBeGreaterThanOrEqual(400);
   });
 
   it('prefers the shortest round trip', () => {
@@ -35,15 +24,6 @@ describe('clock sync', () => {
     trip(clock, 200_000, 90_000, 1000, 7);
     expect(clock.offsetNs).toBe(7);
     expect(clock.roundTripNs).toBe(400);
-  });
-
-  it('is not led astray by outliers', () => {
-    const clock = new ClockSync();
-    for (let i = 0; i < 100; i++) {
-      const slow = i % 3 === 0 ? 40 * NS_PER_MS : 20_000;
-      trip(clock, i * 200 * NS_PER_MS, slow, 20_000, 123);
-    }
-    expect(clock.offsetNs).toBe(123);
   });
 
   it('lets an old short round trip go for a new one when drift may have made it worse', () => {

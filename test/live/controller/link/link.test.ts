@@ -108,14 +108,6 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     expect(result).toMatchObject({ status: 98, error: 'die GPU glüht', outputs: [] });
   });
 
-  it('reports nothing from within a call', async () => {
-    const { worker, events } = await open();
-    await events.next('up');
-    worker.send([infer(1)]);
-    worker.restart('why not');
-    expect(events.pending).toEqual([]);
-  });
-
   it.each([0, 7 * NS_PER_HOUR, -7 * NS_PER_HOUR])(
     'translates times, clocks being %d ns apart',
     async (aheadNs) => {
@@ -194,15 +186,4 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(events.pending).toEqual([]);
   });
-});
-
-it('lets the other GPUs of a machine work on when one has died', async () => {
-  const machine = new FakeMachine();
-  const link = new LocalLink(machine);
-  const { worker, events } = start(link);
-  await events.next('up');
-  machine.killGpu(1, 'its thread ended');
-  await events.next('down');
-  worker.send([infer(1)]);
-  expect((await events.next('result')).result.id).toBe(1);
 });

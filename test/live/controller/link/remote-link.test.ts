@@ -60,25 +60,6 @@ describe('remote worker', () => {
     expect((await events.next('result')).result.id).toBe(1);
   });
 
-  it('comes back when the connection breaks, without results of before', async () => {
-    const { machine, server } = await serve();
-    const wire = await wireTo(server.port);
-    const lines: string[] = [];
-    const { worker, events } = connectTo(wire.port, { log: (line) => lines.push(line) });
-    await events.next('up');
-    machine.answering = false;
-    worker.send([infer(1)]);
-    while (machine.submitted.length === 0) await pause();
-    wire.cut();
-    expect((await events.next('down')).gpu).toBeNull();
-    await events.next('up');
-    machine.answering = true;
-    worker.send([infer(2)]);
-    expect((await events.next('result')).result.id).toBe(2);
-    // That it was down says why.
-    expect(lines).toEqual([]);
-  });
-
   it('notices a connection that goes dead without a word, and makes a new one', async () => {
     const { server } = await serve();
     const wire = await wireTo(server.port);
@@ -203,20 +184,5 @@ describe('remote worker', () => {
       link.start({ ...events, met: () => void link.close().then(resolve) }, monotonicNs);
     });
     expect(pings.size).toBe(0);
-  });
-
-  it('leaves a worker to the controller that drives it until that one goes', async () => {
-    const { server } = await serve();
-    const first = connectTo(server.port);
-    await first.events.next('up');
-    const second = connectTo(server.port);
-    while (second.events.drivers.at(-1) !== 'another') await pause();
-    first.worker.send([infer(7)]);
-    expect((await first.events.next('result')).result.id).toBe(7);
-    expect(second.events.pending).toEqual([]);
-    await first.worker.close();
-    await second.events.next('up');
-    second.worker.send([infer(8)]);
-    expect((await second.events.next('result')).result.id).toBe(8);
   });
 });

@@ -136,14 +136,6 @@ describe('the port at which workers register', () => {
     expect(heard.renewed).toEqual([]);
   });
 
-  it('ends the stream of a worker that becomes another', async () => {
-    const { endpoint } = await serve();
-    const { register, end } = call(endpoint.port, accessToHeaders(''));
-    register();
-    register({ port: 8004 });
-    expect(await end).toMatch(/or a different one than before/);
-  });
-
   it('ends the stream of a worker that floods it', async () => {
     const { heard, endpoint } = await serve();
     const { register, end } = call(endpoint.port, accessToHeaders(''));
@@ -226,20 +218,5 @@ describe('a worker', () => {
     expect(said).toEqual([
       `nothing takes registrations at 127.0.0.1:${port}: give the port of the controller's --listen`,
     ]);
-  });
-
-  it('registers again when a controller is back, and says why it could not', async () => {
-    const first = await serve();
-    const { port } = first.endpoint;
-    const { said } = registrar(port);
-    await until(() => said.length === 1);
-    await first.endpoint.close();
-    await until(() => said.some((line) => line.startsWith('cannot be reached')));
-    const heard = new Heard();
-    heard.lease = { leaseMs: 5000, joined: true, problem: 'model x: there is none' };
-    const again = await openRegistration(heard as unknown as Registrations, { host: '127.0.0.1', port });
-    onTestFinished(() => again.close());
-    await until(() => said.includes('does not use this worker: model x: there is none'));
-    expect(heard.renewed[0]).toEqual({ address: '127.0.0.1:8003', instance: 'one', host: '127.0.0.1' });
   });
 });

@@ -103,14 +103,6 @@ describe('a worker that registers', () => {
     expect([joined, left, lost, host.members[0].hasLeft]).toEqual([1, 1, 1, true]);
   });
 
-  it('stays without a lease while it is connected', () => {
-    const { host, said, registrations, pass } = start();
-    registrations.renew(worker());
-    host.join(host.members[0]);
-    pass(60_000);
-    expect([said, host.dismissed.size]).toEqual([['a:1 joined'], 0]);
-  });
-
   it('that says it leaves goes when it is down, or when that takes too long', () => {
     const { host, said, registrations, pass } = start();
     for (const each of [worker('a:1'), worker('b:1', 'two')]) registrations.renew(each);
@@ -173,18 +165,6 @@ describe('a worker that registers', () => {
     expect(registrations.lost).toBe(1);
     pass(200);
     expect(host.members).toHaveLength(2);
-  });
-
-  it('is not lost when it has said that it leaves and another process comes to its address', () => {
-    const { host, said, registrations, pass } = start();
-    registrations.renew(worker());
-    host.join(host.members[0]);
-    pass(100);
-    registrations.leave(worker());
-    Object.assign(host.members[0], { drivenBy: 'none', phase: 'connecting' });
-    registrations.renew(worker('a:1', 'two'));
-    expect(said).toEqual(['a:1 joined', 'a:1 left: another process has its address']);
-    expect([registrations.left, registrations.lost]).toEqual([1, 0]);
   });
 
   it('that the controller is given anyway needs no lease', () => {

@@ -272,16 +272,6 @@ describe('calls that are none', () => {
     const { session } = await serve();
     expect((await call(session, path, pieces, headers)).status).toBe(status);
   });
-
-  it('say names in any script', async () => {
-    const { session } = await serve();
-    const message = serializeInfer({ model_name: 'Ünï%code\n🙂' });
-    const answer = await call(session, 'ModelInfer', [frame(message)]);
-    expect([answer.status, answer.message]).toEqual([
-      '5',
-      'Request for unknown model: "Ünï%code\\n🙂" is not found',
-    ]);
-  });
 });
 
 describe('a server answers others next to', () => {

@@ -69,14 +69,6 @@ describe('a frontend in a thread of its own', () => {
     }
   });
 
-  it.each([1, 3])('hands over large tensors of a batch of %i', async (count) => {
-    const { http } = await serve();
-    const { values, ask } = largeBatch(count);
-    const answer = await ask(http);
-    const head = Number(answer.headers.get('inference-header-content-length'));
-    expect(answer.bytes.subarray(head)).toEqual(values);
-  });
-
   it('keeps the buffer of a batch until the last of its requests has its answer', async () => {
     const { http, service } = await serve();
     service.infer = (request) => {
@@ -91,15 +83,6 @@ describe('a frontend in a thread of its own', () => {
     expect(Buffer.from(last.inputs[0])).toEqual(values.subarray(80_000));
     last.done(echo(last));
     expect((await answered).status).toBe(500);
-  });
-
-  it('passes shapes that requests choose', async () => {
-    const { http, service } = await serve();
-    service.answer = (request) => ({ ...echo(request), shapes: request.shapes });
-    const { json } = await http.post('/v2/models/free/infer', {
-      inputs: [tensor('x', 'FP32', [3], [7, 8, 9])],
-    });
-    expect(json.outputs).toMatchObject([{ shape: [3], data: [7, 8, 9] }]);
   });
 
   it('passes what went wrong', async () => {
@@ -131,18 +114,6 @@ describe('a frontend in a thread of its own', () => {
     await expect.poll(() => turnedAway[0]).toBe('127.0.0.1');
     const counted = readApiErrors(apiErrors).find(({ reason }) => reason === 'too_many_connections');
     expect(counted?.count).toBe(2);
-  });
-
-  it('follows the state of the service', async () => {
-    const { http, service } = await serve();
-    const ready = async () => (await http.get('/v2/health/ready')).status;
-    expect(await ready()).toBe(200);
-    service.notReady = 'draining';
-    await service.notified;
-    expect(await ready()).toBe(503);
-    service.notReady = null;
-    await service.notified;
-    expect(await ready()).toBe(200);
   });
 
   it('loads and unloads models, and passes why it cannot', async () => {
@@ -179,36 +150,6 @@ describe('a frontend in a thread of its own', () => {
   it('says why it cannot listen', async () => {
     const { frontend } = await serve();
     await expect(serve({ port: frontend.port })).rejects.toMatchObject({ code: 'E_LISTEN' });
-  });
-
-  it('answers requests under way when it is closed', async () => {
-    const { http, service, frontend } = await serve();
-    service.answer = null;
-    const inputs = [tensor('a', 'FP32', [1, 2], [1, 2]), tensor('b', 'INT8', [1, 3], [1, 2, 3])];
-    const answer = http.post('/v2/models/small/infer', { inputs });
-    await expect.poll(() => service.requests.length).toBe(1);
-    const closed = frontend.close(true);
-    const [request] = service.requests;
-    request.done(echo(request));
-    expect((await answer).status).toBe(200);
-    await closed;
-  });
-
-  it('serves gRPC', async () => {
-    const { frontend, service } = await serve({}, 'grpc');
-    const client = new GrpcClient(frontend.port);
-    onTestFinished(() => client.close());
-    const raw = [Float32Array.of(1, 2), Int8Array.of(1, 2, 3)].map(({ buffer }) => Buffer.from(buffer));
-    const answer = await client.call('ModelInfer', {
-      model_name: 'small',
-      inputs: [
-        { name: 'a', datatype: 'FP32', shape: [1, 2] },
-        { name: 'b', datatype: 'INT8', shape: [1, 3] },
-      ],
-      raw_input_contents: raw,
-    });
-    expect(answer).toMatchObject({ raw_output_contents: raw });
-    expect(service.requests.length).toBe(1);
   });
 
   it('gives back the memory of each request of a gRPC stream', async () => {

@@ -85,11 +85,6 @@ describe.each(['fp32', 'fp16'] as const)('the encoder at %s', (precision) => {
     );
     for (const other of [b, c]) expect(largestDifference(a.logits, other.logits)).toBeGreaterThan(0.05);
   });
-
-  it('computes no more tokens than it was made for, nor any without a vector', async () => {
-    await expect(run([Array.from({ length: LONGEST + 1 }, () => 1)], LONGEST + 1)).rejects.toThrow();
-    await expect(run([[30_522]], 1)).rejects.toThrow();
-  });
 });
 
 function largestDifference(a: Float32Array, b: Float32Array): number {

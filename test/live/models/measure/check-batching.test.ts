@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkBatching } from '../../../../src/live/models/measure/check-batching.js';
 import { toleranceOf } from '../../../../src/live/models/measure/comparer.js';
-import { measureBatching } from '../../../../src/live/models/measure/measure.js';
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { CPU, ELEMENT_TYPES, identityModel, tempDir, writeIn } from '../fixtures.js';
@@ -165,12 +164,4 @@ describe('rows that do', () => {
     const { independent, what } = await check(mean);
     expect([independent, what]).toEqual([false, expect.stringContaining('1 row in a batch of 2')]);
   });
-});
-
-it('runs in a thread of its own, too', async () => {
-  const onnxPath = writeIn(tempDir(), join('1', 'm.onnx'), identityModel(ELEMENT_TYPES.FP32, ['n', 2]));
-  const { signature, precision } = await readModelFile(onnxPath);
-  const { ortPath } = await optimizeModel(onnxPath, 'cpu');
-  const task = { ortPath, signature, precision, batchSizes: [1, 2], device: CPU };
-  expect(await measureBatching(task)).toMatchObject({ independent: true, batchSizes: [2] });
 });

@@ -8,7 +8,7 @@ import { timeSession } from '../../../../src/live/models/measure/session-timing.
 import { summarize } from '../../../../src/live/models/measure/until-stable.js';
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
-import { CPU, failure, tempDir, writeIn } from '../fixtures.js';
+import { CPU, tempDir, writeIn } from '../fixtures.js';
 import { encodeGraph } from '../small-graph.js';
 
 describe('measuring a model', () => {
@@ -86,15 +86,6 @@ describe('measuring a model', () => {
       expect(measured.freeOutputs).toBe(freeOutputs);
     },
   );
-
-  it('fails with the reason, not with a thread', async () => {
-    const ortPath = writeIn(tempDir(), 'm.ort', 'nonsense');
-    const signature = { inputs: [], outputs: [], batched: false };
-    const { code } = await failure(
-      measureModel({ ortPath, signature, batchSizes: [1], device: CPU, runs: 1 }),
-    );
-    expect(code).toBe('E_MODEL_FILE');
-  });
 });
 
 test('quantiles are measured durations', () => {

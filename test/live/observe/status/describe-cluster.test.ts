@@ -173,31 +173,6 @@ describe('the status of a cluster', () => {
     }
   });
 
-  it('tells of GPUs and models what the controller knows', async () => {
-    const { looks } = await watched(models, poisson({ ...load, durationNs: 8 * S }), 6.5 * S);
-    const [{ status }] = looks;
-    expect(status.gpus).toHaveLength(GPUS);
-    for (const [gpu, { worker, lanes, pages, freePages, warmModels }] of status.gpus.entries()) {
-      expect([worker, lanes.map(({ lane }) => lane), pages]).toEqual([
-        `worker${gpu}`,
-        ['EXEC', 'WEIGHTS'],
-        40,
-      ]);
-      expect(freePages).toBeLessThan(pages);
-      expect(warmModels).toBeGreaterThan(0);
-      expect(lanes[0].busy).toBeGreaterThan(0.3);
-      for (const { busy } of lanes) expect(busy).toBeLessThanOrEqual(1);
-    }
-    const running = status.gpus.flatMap(({ lanes }) => lanes.map((lane) => lane.running)).join(' ');
-    expect(running).toMatch(/LOAD resnet50-\d+/);
-    const copies = status.by.model.reduce((sum, model) => sum + model.copies, 0);
-    expect(copies).toBe(status.gpus.reduce((sum, gpu) => sum + gpu.warmModels, 0));
-    const offered = status.by.model.map(({ requests }) => requests.offered);
-    expect(offered.reduce((sum, count) => sum + count, 0)).toBe(status.requests.offered);
-    expect(status.by.model[0].queueMs).toBeGreaterThan(0);
-    expect(JSON.parse(JSON.stringify(status))).toEqual(status);
-  });
-
   it('shows GPUs that are gone, and those with one lane', () => {
     const specs = resnets(2);
     const controller = new Controller({
@@ -285,15 +260,6 @@ describe('the status of a cluster', () => {
     expect(await okAt(S)).toBe(1);
     answer({}, OUTCOME_OK, 10, 0);
     expect([await okAt(2 * S - MS), await okAt(2 * S)]).toEqual([1, 2]);
-  });
-
-  it('tells of a shorter time where more was answered than is kept', () => {
-    const { answer, statusOf } = withSenders();
-    for (let i = 0; i < 40_000; i++) answer({ arrivalNs: i * 1e5 }, OUTCOME_OK, 1, 0);
-    const { windowSeconds, goodputRps, requests } = statusOf(4 * S);
-    expect(windowSeconds).toBeLessThan(2);
-    expect(goodputRps).toBeCloseTo(10_000, -2);
-    expect(requests.ok).toBeCloseTo(windowSeconds * 10_000, -2);
   });
 });
 

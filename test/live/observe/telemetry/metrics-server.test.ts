@@ -4,7 +4,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startMetricsServer } from '../../../../src/live/observe/telemetry/metrics-server.js';
 import { json, type Route } from '../../../../src/live/observe/telemetry/route.js';
 import { exchangeRaw } from '../../frontend/fixtures.js';
-import { parseExposition } from './exposition.js';
 
 async function start(
   healthy = () => true,
@@ -23,15 +22,6 @@ async function start(
 }
 
 describe('the metrics server', () => {
-  it('serves the metrics as text', async () => {
-    const answer = await fetch(`${await start()}/metrics`);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
-      200,
-      'text/plain; version=0.0.4; charset=utf-8',
-    ]);
-    expect(Object.fromEntries(parseExposition(await answer.text()))).toEqual({ things_total: 3 });
-  });
-
   it('says whether its process is well', async () => {
     let well = true;
     const base = await start(() => well);
@@ -103,20 +93,5 @@ describe('the metrics server', () => {
       code: 'E_LISTEN',
       message: expect.stringContaining('--metrics-port'),
     });
-  });
-});
-
-describe('further routes', () => {
-  it('are answered at their path and method', async () => {
-    const route: Route = { path: '/status', answer: () => json(200, { version: 1 }) };
-    const base = await start(undefined, 0, [route]);
-    const answer = await fetch(`${base}/status?x=1`);
-    expect([answer.headers.get('content-type'), await answer.json()]).toEqual([
-      'application/json',
-      { version: 1 },
-    ]);
-    expect((await fetch(`${base}/status`, { method: 'HEAD' })).status).toBe(200);
-    const wrong = await fetch(`${base}/status`, { method: 'POST' });
-    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });

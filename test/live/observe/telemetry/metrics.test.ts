@@ -6,7 +6,6 @@ import {
   registerCluster,
 } from '../../../../src/live/observe/telemetry/controller-metrics.js';
 import { ModelLabels } from '../../../../src/live/observe/telemetry/labels.js';
-import { createRegistry } from '../../../../src/live/observe/telemetry/metrics.js';
 import { fanOut } from '../../../../src/record/fan-out.js';
 import { RunTally } from '../../../../src/record/run-tally.js';
 import { buildSchedulerFigures, buildSummary } from '../../../../src/record/summary.js';
@@ -158,13 +157,5 @@ describe('metrics of a controller', () => {
     expect(
       [...series.keys()].filter((key) => /^escapement_(gpu_up|gpu_info|free_pages)/.test(key)),
     ).toHaveLength(6);
-  });
-});
-
-describe('a registry', () => {
-  it('has the metrics of its process', async () => {
-    const text = await createRegistry().metrics();
-    expect(text).toContain('\nprocess_resident_memory_bytes ');
-    expect(text).toContain('\nnodejs_eventloop_lag_p99_seconds ');
   });
 });

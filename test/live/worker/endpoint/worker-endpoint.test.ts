@@ -6,7 +6,6 @@ import type { ActionMessage } from '../../../../src/live/messages.js';
 import { Numbering } from '../../../../src/live/wire/framing.js';
 import { helloToHeaders } from '../../../../src/live/wire/hello.js';
 import {
-  CONTROLLER_MESSAGES,
   type ControllerMessage,
   PROTOCOL_VERSION,
   WORKER_MESSAGES,
@@ -23,19 +22,6 @@ const BYE: ControllerMessage = { body: 'bye' };
 const HELLO = { token: '', controller: 'test', maxMessageBytes: 1e6 };
 
 describe('worker server', () => {
-  it('says plainly when it cannot listen', async () => {
-    const { server } = await serve();
-    await expect(serveMachine(new FakeMachine(), { port: server.port })).rejects.toMatchObject({
-      code: 'E_LISTEN',
-      message: expect.stringContaining(`cannot listen on 127.0.0.1:${server.port}: `),
-    });
-    await expect(
-      serveMachine(new FakeMachine(), { host: 'no.such.host.invalid', port: 0 }),
-    ).rejects.toMatchObject({
-      code: 'E_LISTEN',
-    });
-  });
-
   it('says plainly when certificate and key are unusable', async () => {
     const tls = { cert: Buffer.from('no'), key: Buffer.from('pem') };
     await expect(serveMachine(new FakeMachine(), { port: 0, tls })).rejects.toMatchObject({ code: 'E_TLS' });
@@ -105,27 +91,6 @@ describe('worker server', () => {
     expect(next.events.drivers.at(-1)).toBe('this');
   });
 
-  it('gives results of one driver to no other', async () => {
-    const { machine, server } = await serve();
-    const first = connectTo(server.port);
-    await first.events.next('up');
-    machine.answering = false;
-    first.worker.send([infer(1)]);
-    while (machine.submitted.length === 0) await pause();
-    const idle = machine.hold();
-    await first.worker.close();
-    const heard: string[] = [];
-    const ended = endOf(server.port, [TAKE, QUIESCE], {
-      afterState: BYE,
-      heard,
-    });
-    while (machine.quiesces < 2) await pause();
-    machine.report([resultOf(infer(1))]);
-    idle();
-    await ended;
-    expect(heard).toEqual(['welcome', 'lease', 'lease', 'answer']);
-  });
-
   it.each([
     ['GPU', { gpu: 2 }, 'there is no GPU 2, only 2'],
     ['GPU', { gpu: -1 }, 'there is no GPU -1'],
@@ -150,15 +115,6 @@ describe('worker server', () => {
     expect(machine.submitted).toEqual([]);
   });
 
-  it('ends a stream on which a message is missing', async () => {
-    const { server } = await serve();
-    const later = CONTROLLER_MESSAGES.encode({ ...TAKE, number: 2 });
-    expect(await endOf(server.port, [later])).toEqual({
-      code: status.DATA_LOSS,
-      details: 'a message of the controller has number 2 instead of 1: others were lost in transit',
-    });
-  });
-
   it('survives messages that are none, and too large ones', async () => {
     const { server } = await serve({ maxMessageBytes: 100_000 });
     const garbage = [Buffer.from([0xff, 0xff, 0xff, 0xff]), Buffer.from([0x0a, 0x7f, 1]), randomBytes(1000)];
@@ -166,21 +122,6 @@ describe('worker server', () => {
     const { code } = await endOf(server.port, [Buffer.alloc(200_000)]);
     expect(code).toBe(status.RESOURCE_EXHAUSTED);
     await connectTo(server.port).events.next('up');
-  });
-
-  it('survives other things than gRPC on its port', async () => {
-    const { server } = await serve();
-    const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-    const bytes = [
-      Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
-      randomBytes(10_000),
-      Buffer.concat([preface, randomBytes(10_000)]),
-      Buffer.concat([preface, Buffer.from([0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0])]),
-      preface,
-      Buffer.alloc(0),
-    ];
-    for (const some of bytes) await throwAt(server.port, some);
-    expect(await connectTo(server.port).events.next('up')).toMatchObject({ kind: 'up' });
   });
 
   it('drains when it is closed: what runs is reported, what comes is dropped', async () => {
@@ -223,19 +164,6 @@ describe('worker server', () => {
     expect(machine.quiesces).toBe(2);
     expect(machine.quiescesAtOnce).toBe(1);
   });
-
-  it('tells the operator who drives it', async () => {
-    const lines: string[] = [];
-    const { server } = await serve({ log: (line) => lines.push(line) });
-    const { worker, events } = connectTo(server.port);
-    await events.next('up');
-    await worker.close();
-    while (lines.length < 2) await pause();
-    expect(lines.map((line) => line.replace(/:\d+:/, ':PORT:'))).toEqual([
-      'controller 127.0.0.1:PORT: drives this worker',
-      'controller 127.0.0.1:PORT: has left',
-    ]);
-  });
 });
 
 /** How a stream ends on which only these messages are sent; a Buffer goes as it is. */
@@ -264,17 +192,6 @@ function endOf(
   return new Promise((resolve) => {
     call.on('error', ({ code, details }: ServiceError) => resolve({ code, details }));
     call.on('status', ({ code, details }) => resolve({ code, details }));
-  });
-}
-
-/** Sends bytes and waits until the server has closed, or has had its time to fall over. */
-function throwAt(port: number, bytes: Buffer): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-    socket.on('error', () => {});
-    socket.on('close', () => resolve());
-    socket.resume();
-    setTimeout(() => socket.destroy(), 200);
   });
 }
 
