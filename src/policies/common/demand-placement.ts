@@ -56,10 +56,38 @@ export class DemandPlacement {
     return sent || copied;
   }
 
-  /** True if the GPU must keep the model: requests wait for it, or it runs. */
-  private isNeeded(gpu: number, model: number): boolean {
-    return this.queued(model) > 0 || this.cluster.isRunning(gpu, model);
+  /**
+   * Frees pages, least recently used models first; evicts nothing if that would not suffice. `isNeeded`: the GPU must keep
+   * the model; by default if requests wait for it, or if it runs.
+   */
+  makeRoom(
+    gpu: number,
+    pages: number,
+    nowNs: number,
+    isNeeded = this.isNeeded,
+    evicted?: (model: number) => void,
+  ): boolean {
+    const { recency, pages: caches, models } = this.cluster;
+    let possible = caches[gpu].free;
+    const list = recency.list(gpu);
+    for (let slot = list.oldest; slot >= 0 && possible < pages; slot = list.newer(slot)) {
+      const model = list.model(slot);
+      if (!isNeeded(gpu, model)) possible += models[model].pages;
+    }
+    if (possible < pages) return false;
+    for (let slot = list.oldest; caches[gpu].free < pages; ) {
+      const model = list.model(slot);
+      slot = list.newer(slot);
+      if (isNeeded(gpu, model)) continue;
+      this.dispatch.unload(gpu, model, nowNs);
+      recency.remove(gpu, model);
+      evicted?.(model);
+    }
+    return true;
   }
+
+  private readonly isNeeded = (gpu: number, model: number): boolean =>
+    this.queued(model) > 0 || this.cluster.isRunning(gpu, model);
 
   private placeMissing(nowNs: number): boolean {
     const { missing, stillMissing } = this;
@@ -109,26 +137,6 @@ export class DemandPlacement {
       if (this.cluster.lacks(gpu, model)) best = gpu;
     }
     return best;
-  }
-
-  /** Frees pages, least recently used models first; evicts nothing if that would not suffice. */
-  private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
-    const { recency, pages: caches, models } = this.cluster;
-    let possible = caches[gpu].free;
-    const list = recency.list(gpu);
-    for (let slot = list.oldest; slot >= 0 && possible < pages; slot = list.newer(slot)) {
-      const model = list.model(slot);
-      if (!this.isNeeded(gpu, model)) possible += models[model].pages;
-    }
-    if (possible < pages) return false;
-    for (let slot = list.oldest; caches[gpu].free < pages; ) {
-      const model = list.model(slot);
-      slot = list.newer(slot);
-      if (this.isNeeded(gpu, model)) continue;
-      this.dispatch.unload(gpu, model, nowNs);
-      recency.remove(gpu, model);
-    }
-    return true;
   }
 }
 

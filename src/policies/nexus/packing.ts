@@ -15,9 +15,8 @@ export interface PackedGpu {
 
 interface PackingRoom {
   readonly latencies: Latencies;
-  readonly gpus: number;
-  /** Page limit of each GPU, and pages of each model. */
-  readonly pages: number;
+  /** Page limit of each GPU, in descending order, and pages of each model. */
+  readonly gpuPages: readonly number[];
   readonly modelPages: readonly number[];
 }
 
@@ -42,7 +41,7 @@ interface Bin {
   busyNs: number;
   /** Sum over the parts. */
   usage: number;
-  pages: number;
+  freePages: number;
   /** True if its batches take longer than a duty cycle. */
   isOverfull: boolean;
 }
@@ -69,7 +68,7 @@ export function pack(loads: readonly SessionLoad[], room: PackingRoom): PackedGp
   const rest: Part[] = [];
   for (const part of parts) {
     if (part.ratePerNs <= ROUNDING * part.load.ratePerNs || merge(part, room, bins)) continue;
-    if (bins.length < room.gpus) bins.push(binOf(part, room));
+    if (unusedGpus(part.load, room, bins) > 0) open(part, room, bins);
     else rest.push(part);
   }
   for (const part of rest) squeeze(part, room, bins);
@@ -83,9 +82,18 @@ function saturate(load: SessionLoad, room: PackingRoom, bins: Bin[]): number {
   const { latencies } = room;
   const batch = latencies.saturating(load.model, load.sloNs);
   const mostPerNs = batch / latencies.execNs(load.model, batch);
-  const count = Math.min(Math.floor(load.ratePerNs / mostPerNs), room.gpus - bins.length);
-  for (let i = 0; i < count; i++) bins.push(binOf(wholeGpu(load, mostPerNs, latencies), room));
+  const count = Math.min(Math.floor(load.ratePerNs / mostPerNs), unusedGpus(load, room, bins));
+  for (let i = 0; i < count; i++) open(wholeGpu(load, mostPerNs, latencies), room, bins);
   return load.ratePerNs - count * mostPerNs;
+}
+
+/** Number of GPUs without a bin that have the memory for the load. */
+function unusedGpus(
+  { model }: SessionLoad,
+  { gpuPages, modelPages }: PackingRoom,
+  bins: readonly Bin[],
+): number {
+  return Math.max(0, gpuPages.filter((pages) => pages >= modelPages[model]).length - bins.length);
 }
 
 /** A part that runs the largest batches back to back. */
@@ -109,15 +117,18 @@ function rank(part: Part): number {
   return Math.round(part.occupancy / OCCUPANCY_STEP);
 }
 
-function binOf(part: Part, room: PackingRoom): Bin {
-  return {
-    parts: [part],
+/** Opens the next GPU for the part. */
+function open(part: Part, room: PackingRoom, bins: Bin[]): void {
+  const bin: Bin = {
+    parts: [],
     dutyNs: part.dutyNs,
     busyNs: room.latencies.execNs(part.load.model, part.batch),
-    usage: part.usage,
-    pages: room.modelPages[part.load.model],
+    usage: 0,
+    freePages: room.gpuPages[bins.length],
     isOverfull: false,
   };
+  bins.push(bin);
+  add(part, bin, room);
 }
 
 /** Merges the part into the GPU that is fullest with it; false if it fits none. */
@@ -126,7 +137,7 @@ function merge(part: Part, room: PackingRoom, bins: readonly Bin[]): boolean {
   let bestBusyNs = 0;
   let bestOccupancy = 0;
   for (const bin of bins) {
-    if (pagesWith(part, bin, room) > room.pages) continue;
+    if (newPages(part, bin, room) > bin.freePages) continue;
     const dutyNs = Math.min(bin.dutyNs, part.dutyNs);
     const busyNs = busyWithNs(part, bin, dutyNs, room.latencies);
     if (busyNs > dutyNs || busyNs / dutyNs <= bestOccupancy) continue;
@@ -147,7 +158,7 @@ function squeeze(part: Part, room: PackingRoom, bins: readonly Bin[]): void {
   for (const bin of bins) {
     if (best !== null && bin.usage >= best.usage) continue;
     const hasIt = bin.parts.some(({ load }) => load.session === part.load.session);
-    if (!hasIt && pagesWith(part, bin, room) <= room.pages) best = bin;
+    if (!hasIt && newPages(part, bin, room) <= bin.freePages) best = bin;
   }
   if (best === null) return;
   best.isOverfull = true;
@@ -155,14 +166,15 @@ function squeeze(part: Part, room: PackingRoom, bins: readonly Bin[]): void {
 }
 
 function add(part: Part, bin: Bin, room: PackingRoom): void {
-  bin.pages = pagesWith(part, bin, room);
+  bin.freePages -= newPages(part, bin, room);
   bin.usage += part.usage;
   bin.parts.push(part);
 }
 
-function pagesWith(part: Part, bin: Bin, room: PackingRoom): number {
+/** Pages that the part adds to the bin. */
+function newPages(part: Part, bin: Bin, room: PackingRoom): number {
   const isThere = bin.parts.some(({ load }) => load.model === part.load.model);
-  return isThere ? bin.pages : bin.pages + room.modelPages[part.load.model];
+  return isThere ? 0 : room.modelPages[part.load.model];
 }
 
 /** Total time of the batches in a duty cycle of `dutyNs`, including the part's. */

@@ -2,12 +2,13 @@ import { BitMatrix } from '../../base/bit-matrix.js';
 import { BitSet } from '../../base/bit-set.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
+import type { DemandPlacement } from '../common/demand-placement.js';
 import type { PackedGpu } from './packing.js';
 
 /**
- * Loads the models of a plan onto the GPUs: each part of the plan goes to the GPU that already holds most of it, with
- * one LOAD at a time per GPU. Unplanned models stay until their pages are needed, and then the least recently used goes
- * first; a running one is waited for.
+ * Loads the models of a plan onto the GPUs: of the GPUs with enough memory, each part of the plan goes to the one that
+ * already holds most of it, with one LOAD at a time per GPU. Unplanned models stay until their pages are needed, and then
+ * the least recently used goes first; while a running one is waited for, none goes.
  */
 export class PlanLoader {
   /** Row = GPU: models planned there. */
@@ -19,6 +20,7 @@ export class PlanLoader {
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
+    private readonly placement: DemandPlacement,
     private readonly onUnload: (model: number) => void,
   ) {
     this.planned = new BitMatrix(cluster.gpus, cluster.models.length);
@@ -26,7 +28,7 @@ export class PlanLoader {
     this.behind = new BitSet(cluster.gpus);
   }
 
-  /** Adopts a plan; returns the GPU of each of its parts, of which there are at most `gpus`. */
+  /** Adopts a plan for as many GPUs as it has parts, which fit the first of `gpus`; returns the GPU of each part. */
   adopt(plan: readonly PackedGpu[], gpus: readonly number[]): number[] {
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) {
       this.planned.clear(gpu);
@@ -34,8 +36,8 @@ export class PlanLoader {
     }
     this.behind.clear();
     const free = [...gpus];
-    return plan.map((part) => {
-      const [gpu] = free.splice(this.fittest(part, free), 1);
+    return plan.map((part, i) => {
+      const [gpu] = free.splice(this.fittest(part, free, this.cluster.pages[gpus[i]].capacity), 1);
       for (const { load } of part.turns) {
         if (!this.planned.add(gpu, load.model) || this.cluster.held.has(load.model, gpu)) continue;
         this.missing[gpu].push(load.model);
@@ -60,11 +62,12 @@ export class PlanLoader {
     }
   }
 
-  /** Index of the GPU that holds most pages of what the part needs; ties go to the first. */
-  private fittest(part: PackedGpu, gpus: readonly number[]): number {
-    let best = 0;
+  /** Index of the GPU with `capacity` that holds most pages of what the part needs; ties go to the first. */
+  private fittest(part: PackedGpu, gpus: readonly number[], capacity: number): number {
+    let best = -1;
     let bestPages = -1;
     for (let i = 0; i < gpus.length; i++) {
+      if (this.cluster.pages[gpus[i]].capacity < capacity) continue;
       let pages = 0;
       for (const { load } of part.turns) {
         if (this.cluster.held.has(load.model, gpus[i])) pages += this.cluster.models[load.model].pages;
@@ -81,24 +84,14 @@ export class PlanLoader {
     while (missing.length > 0 && this.cluster.weights[gpu].outstanding === 0) {
       const model = missing[0];
       if (this.cluster.lacks(gpu, model)) {
-        if (!this.makeRoom(gpu, this.cluster.models[model].pages, nowNs)) return;
+        const { pages } = this.cluster.models[model];
+        if (!this.placement.makeRoom(gpu, pages, nowNs, this.isNeeded, this.onUnload)) return;
         this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
       }
       missing.shift();
     }
   }
 
-  private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
-    const { recency, pages: caches } = this.cluster;
-    const list = recency.list(gpu);
-    for (let slot = list.oldest; slot >= 0 && caches[gpu].free < pages; ) {
-      const model = list.model(slot);
-      slot = list.newer(slot);
-      if (this.planned.has(gpu, model) || this.cluster.isRunning(gpu, model)) continue;
-      this.dispatch.unload(gpu, model, nowNs);
-      recency.remove(gpu, model);
-      this.onUnload(model);
-    }
-    return caches[gpu].free >= pages;
-  }
+  private readonly isNeeded = (gpu: number, model: number): boolean =>
+    this.planned.has(gpu, model) || this.cluster.isRunning(gpu, model);
 }

@@ -51,7 +51,7 @@ export class NexusPolicy extends OneBatchAtATime {
     this.latencies = new Latencies(cluster.models, options.maxBatch);
     this.sessions = new Sessions(cluster.models.length);
     this.cycles = Array.from({ length: cluster.gpus }, () => new Cycle());
-    this.loader = new PlanLoader(cluster, dispatch, (model) => this.lacking(model));
+    this.loader = new PlanLoader(cluster, dispatch, this.placement, (model) => this.lacking(model));
     this.overheadNs = new Float64Array(cluster.gpus).fill(NEVER);
   }
 
@@ -117,11 +117,12 @@ export class NexusPolicy extends OneBatchAtATime {
     const loads = sessions.loads(nowNs - this.epochBeginNs);
     this.epochBeginNs = nowNs;
     this.replanNs = nowNs + this.epochNs;
+    const capacity = (gpu: number): number => cluster.pages[gpu].capacity;
     const gpus = cycles.map((_, gpu) => gpu).filter((gpu) => cluster.up.has(gpu));
+    gpus.sort((a, b) => capacity(b) - capacity(a));
     const plan = pack(loads, {
       latencies: this.latencies,
-      gpus: gpus.length,
-      pages: cluster.pages[0].capacity,
+      gpuPages: gpus.map(capacity),
       modelPages: cluster.models.map(({ pages }) => pages),
     });
     for (const cycle of cycles) cycle.clear();

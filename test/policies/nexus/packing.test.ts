@@ -11,13 +11,17 @@ const LATENCIES = new Latencies(MODELS, 4);
 
 /** Sessions as [model, SLO in ms, requests a second] on `gpus` GPUs. */
 function packed(sessions: readonly (readonly number[])[], gpus: number, pages = 100): PackedGpu[] {
+  return packedInto(sessions, new Array<number>(gpus).fill(pages));
+}
+
+function packedInto(sessions: readonly (readonly number[])[], gpuPages: readonly number[]): PackedGpu[] {
   const loads = sessions.map(([model, sloMs, rateRps], session) => ({
     session,
     model,
     sloNs: sloMs * MS,
     ratePerNs: rateRps / 1e9,
   }));
-  return pack(loads, { latencies: LATENCIES, gpus, pages, modelPages: MODELS.map((model) => model.pages) });
+  return pack(loads, { latencies: LATENCIES, gpuPages, modelPages: MODELS.map((model) => model.pages) });
 }
 
 /** 'session 0 × 4, session 1 × 2' for each GPU. */
@@ -81,6 +85,12 @@ describe('pack', () => {
       [0, 50, 1],
     ];
     expect(packed(same, 5, 3)).toHaveLength(1);
+  });
+
+  it('keeps to the memory of each GPU, where they differ', () => {
+    const different = [0, 1, 2, 3].map((model) => [model, 100, 1]);
+    const models = packedInto(different, [5, 3, 1]).map(({ turns }) => turns.map(({ load }) => load.model));
+    expect(models).toEqual([[0, 1], [2]]);
   });
 
   it('every session is in time and keeps up where GPUs suffice', () => {

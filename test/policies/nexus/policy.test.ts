@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { models } from '../../core/fixtures.js';
+import { model, models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
 /** INFER takes 3, 5 and 8 ms at batch 1, 2 and 4. An epoch is 100 ms, the first 10. */
@@ -102,5 +102,34 @@ describe('nexus: plans', () => {
     full.controller.gpuUp(1, [2, 3]);
     full.arrive(0, [0, 1, 0, 1, 0, 1]);
     expect(full.step(10)).toEqual(['UNLOAD model 2 on GPU 1', 'LOAD model 1 on GPU 1']);
+  });
+
+  it('evicts nothing while what runs leaves too little room', () => {
+    const harness = nexus({ pages: 4, sloNs: 30 * MS, models: [...models(2), model({ pages: 4 })] });
+    harness.controller.gpuUp(0, [0, 1]);
+    harness.arrive(0, [0]);
+    harness.arrive(1, [2, 2, 2, 2, 2, 2, 2, 2, 0]);
+    for (const nowMs of [3, 6, 9]) {
+      expect(harness.end(nowMs)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+      expect(harness.arrive(nowMs + 2, [0])).toEqual([]);
+    }
+    expect(harness.end(12)).toEqual([
+      'UNLOAD model 1 on GPU 0',
+      'UNLOAD model 0 on GPU 0',
+      'LOAD model 2 on GPU 0',
+    ]);
+  });
+
+  it('a part goes where its models fit, even if another GPU holds as much of it', () => {
+    const kinds = [4, 8].map((pages) => ({ gpus: 1, pages }));
+    const harness = nexus({
+      gpus: 2,
+      kinds,
+      models: models(4).map((spec) => ({ ...spec, otherKinds: [spec] })),
+    });
+    harness.controller.gpuUp(0, [0, 1]);
+    harness.controller.gpuUp(1, [2, 3]);
+    harness.arrive(0, [0, 1, 2, 3]);
+    expect(harness.step(10)).toEqual(['LOAD model 0 on GPU 1']);
   });
 });
