@@ -115,22 +115,6 @@ test.each(['simulate', 'sweep'])(
   },
 );
 
-test('report of a file says that it needs a folder', async () => {
-  const file = writeIn(tempDir(), 'run.yaml', SMALL_EXPERIMENT);
-  const { status, stderr } = await runCli(['report', file]);
-  expect(stderr).toBe(
-    `escapement: E_RESULTS: ${file}: is a file; pass the --out folder of simulate or sweep; for a server's journal there is escapement replay\n`,
-  );
-  expect(status).toBe(EXIT_CODES.E_RESULTS.exit);
-});
-
-test('report of a folder without results says what to do', async () => {
-  const dir = tempDir();
-  const { status, stderr } = await runCli(['report', dir]);
-  expect(stderr).toMatch(/^escapement: E_RESULTS: .*results\.json[^\n]*\n$/);
-  expect(status).toBe(EXIT_CODES.E_RESULTS.exit);
-});
-
 function withWorkload(workload: string): string {
   return SMALL_EXPERIMENT.replace(/workload: .*/, `workload: ${workload}`);
 }

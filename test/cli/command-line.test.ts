@@ -30,14 +30,6 @@ test.each([
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
 });
 
-test.each([[], ['--json']])('without a command, with %j, it says where help is', async (...args) => {
-  const { status, stdout, stderr } = await runCli(args.filter((arg) => arg !== undefined));
-  expect(stderr).toMatch(
-    /^escapement: E_USAGE: .*a command is missing.*\n$|^escapement: E_USAGE: unknown argument: json.*\n$/,
-  );
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-});
-
 test.each([
   [['help'], ['--help']],
   [['-h'], ['--help']],
@@ -112,11 +104,6 @@ test.each([
   );
   expect(names).toContain(has);
   expect(names).not.toContain(hasNot);
-});
-
-test('keys without a match says what was probably meant', async () => {
-  const { stderr } = await runCli(['keys', 'clustre']);
-  expect(stderr).toBe('escapement: E_USAGE: no key contains clustre; did you mean "cluster"?\n');
 });
 
 test('a full disk behind standard output is reported in one line', ({ skip }) => {

@@ -60,12 +60,6 @@ describe('names that are made to take over what shows them', () => {
     expect(stderr).toMatch(HARMLESS);
     expect(stderr).toMatch(/^escapement: E_[A-Z_]+: [^\n]*\n$/);
   });
-
-  it('are shown in one line where a line of a journal is wrong', async () => {
-    const { stderr } = await runCli(['replay', writeIn(tempDir(), 'a.journal', `${NAME}\n`)]);
-    expect(stderr).toMatch(/^escapement: E_JOURNAL: [^\n]*\n$/);
-    expect(stderr).toMatch(HARMLESS);
-  });
 });
 
 describe('a named pipe without a writer', () => {

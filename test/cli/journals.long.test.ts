@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, symlinkSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli, tempDir, writeIn } from './run-cli.js';
@@ -85,18 +85,4 @@ it('--journal-keep deletes old journals, and the log says which', async () => {
     { journal: `${journal}.1`, bytes: 100_000 },
   ]);
   expect((await runCli(['replay', journal])).status).toBe(20);
-});
-
-it('a full disk ends the journal with one line in the log, and not the server', async ({ skip }) => {
-  skip(!existsSync('/dev/full'), 'there is no /dev/full');
-  const journal = join(tempDir(), 'log');
-  symlinkSync('/dev/full', journal);
-  const { server, serve } = await start(journal);
-  await serve(3);
-  await until(() => server.stderr.includes('ENOSPC'));
-  await serve(3);
-  expect(await server.kill('SIGTERM')).toBe(0);
-  expect(server.log.filter(({ msg }) => msg.includes('ENOSPC'))).toMatchObject([
-    { level: 'error', code: 'E_FILE_WRITE' },
-  ]);
 });

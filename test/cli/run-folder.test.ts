@@ -56,23 +56,6 @@ describe('a staged folder', () => {
     }).catch(() => {});
     expect(readdirSync(dir)).toEqual([]);
   });
-
-  it('ends no listener of signals that it did not add', async () => {
-    const before = process.listenerCount('SIGINT');
-    await withStagedFolder(tempDir(), NAMES, async () => {
-      expect(process.listenerCount('SIGINT')).toBe(before + 1);
-    });
-    expect(process.listenerCount('SIGINT')).toBe(before);
-  });
-
-  it('says before any work that the folder cannot be written', async () => {
-    let worked = false;
-    const work = withStagedFolder('/dev/null/out', NAMES, async () => {
-      worked = true;
-    });
-    await expect(work).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
-    expect(worked).toBe(false);
-  });
 });
 
 it('windows.csv has a line for each, with what happened to GPUs in it', () => {

@@ -67,11 +67,6 @@ describe('a mistake in an experiment file is reported with file, line and key', 
     expect(error.message).not.toContain('\n');
   });
 
-  it('missing file', async () => {
-    const error = await rejection(loadExperiment('no/such.yaml'));
-    expect(error).toMatchObject({ code: 'E_FILE_MISSING', message: 'no/such.yaml: no such file' });
-  });
-
   it('a folder in place of a file', async () => {
     const error = await rejection(loadExperiment('src'));
     expect(error).toMatchObject({ code: 'E_FILE_MISSING', message: 'src: is a folder, not a file' });
@@ -118,10 +113,5 @@ describe('a mistake in an override names the override', () => {
     // The name of a section is not that of the experiment.
     const named = BASE.replace('duration: 20s', 'duration: 20s, name: users');
     expect((await load(named, ['name=mine'])).name).toBe('mine');
-  });
-
-  it('the last of several overrides of a key is the one that counts', async () => {
-    expect((await load(BASE, ['slo=x', 'slo=20ms'])).sloNs).toBe(20e6);
-    expect((await rejection(load(BASE, ['slo=20ms', 'slo=x']))).message).toContain('--set slo=x');
   });
 });

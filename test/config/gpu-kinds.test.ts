@@ -56,18 +56,6 @@ describe('cluster.gpus as a list of kinds', () => {
     ]);
   });
 
-  it('takes the memory of the cluster for kinds that say nothing', async () => {
-    const gpus =
-      '\n  memory: 1GiB\n  gpus: [{ kind: a }, { kind: b, pages: 3, speed: 2 }, { kind: c, speed: 1, price: 0.001/s }]';
-    const { cluster } = await loadMixed({ gpus });
-    expect(cluster.kinds.map(({ gpus: count, pages }) => [count, pages])).toEqual([
-      [1, 64],
-      [1, 3],
-      [1, 64],
-    ]);
-    expect(cluster.kinds[2].pricePerHour).toBeCloseTo(3.6, 12);
-  });
-
   it('leaves out a kind of which there is none, and is a number again by an override', async () => {
     const without = await loadMixed({}, ['cluster.gpus.0.count=0']);
     expect(without.cluster.kinds.map(({ name }) => name)).toEqual(['t4']);
@@ -79,12 +67,6 @@ describe('cluster.gpus as a list of kinds', () => {
 });
 
 describe('models on several kinds', () => {
-  it('run at the speed of a kind on which they were not measured, and load as on the first', async () => {
-    const [model] = (await loadMixed({})).models;
-    expect(model.execNs).toEqual([2_730_000, 4_050_000, 5_880_000]);
-    expect(model.otherKinds).toEqual([{ loadNs: 8_310_000, execNs: [10_920_000, 16_200_000, 23_520_000] }]);
-  });
-
   it('take what was measured on a kind, at the batch sizes that were measured on all', async () => {
     const models = '{ kind: csv, path: models.csv, profiles: { t4: slow.csv } }';
     const experiment = await loadMixed({ models });

@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadExperiment } from '../../src/config/load.js';
@@ -46,13 +45,6 @@ describe('loadExperiment', () => {
       overrideSlo: true,
       sloNs: 50e6,
     });
-  });
-
-  it('takes paths relative to the file', async () => {
-    const path = folder();
-    mkdirSync(join(path, 'inner'));
-    writeFileSync(join(path, 'inner', 'exp.yaml'), BASE.replace('models.csv', '../models.csv'));
-    expect((await loadExperiment(join(path, 'inner', 'exp.yaml'))).models).toHaveLength(2);
   });
 
   it('reads every key of the cluster', async () => {
@@ -155,14 +147,6 @@ describe('workload sections', () => {
 });
 
 describe('policies', () => {
-  it('have the options of their entry', async () => {
-    const fifo = await load(BASE.replace('{ kind: clockwork }', '{ kind: fifo, maxBatch: 4 }'));
-    expect(fifo.policy.kind).toBe('fifo');
-    expect(fifo.policy.options).toMatchObject({ maxBatch: 4 });
-    const ahead = await load(BASE, ['policy.scheduleAhead=1.000001ms', 'policy.latestDelta=1ms']);
-    expect(ahead.policy.options).toMatchObject({ scheduleAhead: 1_000_001, latestDelta: 1_000_000 });
-  });
-
   it('drop what only another policy has when an override chooses them', async () => {
     const tuned = BASE.replace('{ kind: clockwork }', '{ kind: clockwork, scheduleAhead: 5ms, maxBatch: 4 }');
     const { policy } = await load(tuned, ['policy.kind=fifo']);
@@ -172,11 +156,6 @@ describe('policies', () => {
     expect(both.policy.options).toMatchObject({ maxDelay: 1_000_000 });
   });
 
-  it('default to escapement, which tunes itself', async () => {
-    const { policy } = await load(BASE.replace(/^policy.*\n/m, ''));
-    expect(policy).toMatchObject({ kind: 'escapement', options: { scheduleAhead: 'auto' } });
-  });
-
   it('that are not named but given options are the default with them', async () => {
     const unnamed = (options: string) => load(BASE.replace(/^policy.*$/m, `policy: { ${options} }`));
     const { policy } = await unnamed('scheduleAhead: 5ms');
@@ -184,13 +163,6 @@ describe('policies', () => {
     await expect(unnamed('latestDelta: 5ms')).rejects.toThrow(
       /policy\.latestDelta: escapement, the default, has no latestDelta, a key of clockwork: remove it or choose policy\.kind=clockwork/,
     );
-  });
-});
-
-describe('the record', () => {
-  it('is the text as written and the overrides', async () => {
-    const text = `# why\n${BASE}`;
-    expect((await load(text, ['slo=50ms'])).source).toEqual({ text, overrides: ['slo=50ms'] });
   });
 });
 

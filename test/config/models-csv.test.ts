@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CSV_COLUMNS, parseModelsCsv } from '../../src/config/models-csv.js';
+import { parseModelsCsv } from '../../src/config/models-csv.js';
 import { expected, rowsOf } from '../rows.js';
 import { BASE, load, MODELS_CSV } from './experiment-files.js';
 import { rejection } from './failure.js';
@@ -27,29 +27,12 @@ describe('a models file', () => {
     ]);
   });
 
-  it('has its pages column believed for pages of 16 MiB', async () => {
-    const csv = MODELS_CSV.replace(',7,', ',9,');
-    const pagesAt = async (size: number) => (await specsOf(csv, size)).map((spec) => spec.pages);
-    expect(await pagesAt(PAGE)).toEqual([9, 7]);
-    expect(await pagesAt(2 * PAGE)).toEqual([4, 4]);
-  });
-
   it('has models with batch sizes of their own where cells are empty', async () => {
     const specs = await specsOf(`${HEADER},b2_ns,b4_ns\na,1,1,0,0,1,,3\nb,1,1,0,0,2,3,\n,,,,,,,\n`);
     expect(specs).toMatchObject([
       { name: 'a', batchSizes: [1, 4], execNs: [1, 3] },
       { name: 'b', batchSizes: [1, 2], execNs: [2, 3] },
     ]);
-  });
-
-  it('has names as they are written', async () => {
-    const names = ['0012', '1.10', '1e3', 'true', '=1+1'];
-    const csv = `${HEADER}\n${names.map((name) => `${name},1,1,0,0,5`).join('\n')}\n`;
-    expect((await specsOf(csv)).map((spec) => spec.name)).toEqual(names);
-  });
-
-  it('has the columns that are listed', () => {
-    for (const title of HEADER.split(',')) expect(CSV_COLUMNS).toContain(title);
   });
 });
 

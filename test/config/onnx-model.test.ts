@@ -126,10 +126,6 @@ it.each([
   expect(named(session, device)).toBe(name);
 });
 
-test('settings that do not change how long an INFER takes share a profile', () => {
-  expect(named({ laneThreads: 1 })).toBe(named({}));
-});
-
 test('the command that measures names what is not the default', () => {
   expect(settingFlags(DEFAULT_SESSION)).toBe('');
   expect(settingFlags({ ...DEFAULT_SESSION, intraOpThreads: 2, arena: false })).toBe(

@@ -66,14 +66,6 @@ describe('workload.load', () => {
     expect(two.workloads).toMatchObject([{ kind: 'gamma', rateRps: expect.closeTo(3 * CAPACITY_RPS, 9) }]);
   });
 
-  it('follows the SLO and the largest batch', async () => {
-    const rate = async (...overrides: string[]) =>
-      (await experiment('{ kind: fixed, load: 100%, duration: 1s }', overrides)).workloads[0];
-    expect(await rate('slo=5ms')).toMatchObject({ rateRps: expect.closeTo(2 / 4.05e-3, 9) });
-    expect(await rate('policy.maxBatch=1')).toMatchObject({ rateRps: expect.closeTo(1 / 2.73e-3, 9) });
-    expect(await rate('workload.slo=5ms')).toMatchObject({ rateRps: expect.closeTo(2 / 4.05e-3, 9) });
-  });
-
   it('is for each section a share for its own models and SLO', async () => {
     const { workloads } = await experiment(`
   - { kind: poisson, load: 50%, duration: 20s }
@@ -104,20 +96,6 @@ describe('workload.load', () => {
       message: expect.stringContaining(message),
     });
   });
-});
-
-it('requests of a section all have its class and tenant, also those with a drawn length', async () => {
-  const senders = 'classes: [{ name: a }, { name: b }]\ntenants: { list: [{ name: c }, { name: d }] }';
-  for (const length of ['', ', length: { kind: constant, value: 9 }']) {
-    const workload = `{ kind: fixed, rate: 1/s, duration: 4s, class: b, tenant: d${length} }\n${senders}`;
-    const models = `models={ kind: profile, path: ${process.cwd()}/experiments/profiles/${length === '' ? 'resnet50_v2.clockwork-sim' : 'bert-base.estimate'}.v100.json }`;
-    const { source } = await openWorkloads(await experiment(workload, [models]));
-    const seen: number[][] = [];
-    for (; source.timeNs < Number.POSITIVE_INFINITY; source.advance())
-      seen.push([source.requestClass, source.tenant]);
-    expect(seen).toEqual(new Array(seen.length).fill([1, 1]));
-    expect(seen.length).toBeGreaterThan(2);
-  }
 });
 
 describe('an override that chooses the kind of a workload', () => {

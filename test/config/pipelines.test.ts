@@ -63,16 +63,6 @@ describe('pipelines of an experiment', () => {
     expect(named.workloads).toMatchObject([{ models: ['chain'], sloNs: 5e6 }]);
   });
 
-  it('take a share of the capacity for all of their steps', async () => {
-    const load = 'workload: { kind: poisson, load: 50%, duration: 1s, models: NAME }\n';
-    const rateOf = async (name: string, steps: readonly string[]) =>
-      ((await parse(steps, '', load.replace('NAME', name))).workloads[0] as { rateRps: number }).rateRps;
-    const alone = await rateOf('resnet50', [A]);
-    expect(await rateOf('chain', [A])).toBeCloseTo(alone);
-    const four = '{ id: b, model: resnet50, after: a, fanOut: { kind: uniform, to: 6 } }';
-    expect(await rateOf('chain', [A, four])).toBeCloseTo(alone / 4);
-  });
-
   it.each(rowsOf(MISTAKES))('refuse %s: %s', async (steps = '', message) => {
     const { what, place, code } = await rejection(parse(steps === '' ? [] : steps.split(' & ')));
     expect(`${code} ${place.key} ${what}`).toContain(message);

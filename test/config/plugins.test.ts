@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_MS } from '../../src/base/units.js';
 import { createPolicyOf } from '../../src/config/create-policy.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { describeKeys } from '../../src/config/keys.js';
@@ -47,29 +46,6 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
 const PLUGIN = 'plugins=[mine.mjs]';
 
 describe('a policy of a plugin', () => {
-  it('can be named by the experiment, with its options and their defaults', async () => {
-    const path = folderWith(
-      `export default ${entry('mine')}`,
-      `${EXPERIMENT}plugins: [./mine.mjs]\npolicy: { kind: mine }\n`,
-    );
-    const { policy } = await loadExperiment(path);
-    expect(policy).toMatchObject({ kind: 'mine', options: { patience: 5 * NS_PER_MS } });
-    expect(policy.plugin).toMatchObject({
-      file: './mine.mjs',
-      digest: expect.stringMatching(/^[0-9a-f]{16}$/),
-    });
-    const { policy: given } = await loadExperiment(path, ['policy.patience=2ms']);
-    expect(given.options).toEqual({ patience: 2 * NS_PER_MS });
-  });
-
-  it('runs, and the result says which module it came from', async () => {
-    const path = folderWith(`export default ${entry('mine')}`);
-    const { summary, plugin } = await simulate(await loadExperiment(path, [PLUGIN, 'policy.kind=mine']));
-    expect(summary).toMatchObject({ policy: 'mine', requests: { ok: 0 } });
-    expect(summary.requests.rejected).toBe(summary.requests.offered);
-    expect(plugin?.file).toBe('mine.mjs');
-  });
-
   it('comes in addition to the plugins of the file, one of several that a module exports', async () => {
     const path = folderWith(
       `export const policies = [${entry('one')}, ${entry('two')}]`,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { profileModel } from '../../src/config/profile.js';
-import { parseProfile, readProfile } from '../../src/config/read-profile.js';
-import { failure, rejection } from './failure.js';
+import { parseProfile } from '../../src/config/read-profile.js';
+import { failure } from './failure.js';
 
 const SOURCE = { weights: 'w', load: 'l', copies: 'c', batches: 'b' };
 const PROFILE = {
@@ -60,16 +59,5 @@ describe('profile', () => {
     const error = failure(() => parse(profile));
     expect(error.code).toBe('E_PROFILE');
     expect(error.message).toMatch(message);
-  });
-
-  it('reports broken JSON with its line, and a missing file', async () => {
-    expect(failure(() => parseProfile('{\n "name": "m",\n "gpu": \n', 'p.json'))).toMatchObject({
-      code: 'E_PROFILE',
-      message: expect.stringMatching(/^p\.json:\d: /),
-    });
-    expect(await rejection(readProfile('gone.json', ON_DISK))).toMatchObject({
-      code: 'E_FILE_MISSING',
-      message: 'gone.json: no such file',
-    });
   });
 });

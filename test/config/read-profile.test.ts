@@ -36,11 +36,6 @@ describe('profileSpread', () => {
     expect(spread({ afterOtherMs: 9 })).toBeNull();
   });
 
-  it('is none where there are medians only', () => {
-    expect(spread({})).toBeNull();
-    expect(spread({}, { loadMaxMs: 3 })).toMatchObject({ exec: [null] });
-  });
-
   it.each([
     [{ p99Ms: 9 }, {}, 'p.json: batches.0: minMs, medianMs, p90Ms, p99Ms and maxMs must ascend'],
     [{}, { loadP99Ms: 3, loadMaxMs: 2.5 }, 'p.json: loadMs: loadMs, loadP99Ms and loadMaxMs must ascend'],

@@ -2,19 +2,13 @@ import { describe, expect, it, test } from 'vitest';
 import { buildExperiment, parseExperimentSource } from '../../src/config/build.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
-import {
-  environmentOverrides,
-  RUNTIME_SETTINGS,
-  unknownVariables,
-} from '../../src/config/runtime-settings.js';
+import { environmentOverrides, RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
 import {
   LIVE_DEVICES,
   RUNTIME_PRECISIONS,
   type RuntimeSettings,
-  runtimeSchema,
   STORAGE_BUFFER_CACHES,
 } from '../../src/config/schema-runtime.js';
-import { formatDuration } from '../../src/config/units-text.js';
 import { BUFFER_CACHES, PROVIDERS } from '../../src/live/device.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
 import { rowsOf } from '../rows.js';
@@ -82,18 +76,6 @@ describe('environment', () => {
       }),
     ).toEqual([{ variable: 'ESCAPEMENT_LANE_THREADS', key: 'runtime.laneThreads', value: '3' }]);
   });
-
-  it('names variables that look like ours and are not', () => {
-    const found = unknownVariables({
-      ESCAPEMENT_INTRA_OPS_THREADS: '2',
-      ESCAPEMENT_X: '',
-      ESCAPEMENT_ARENA: 'no',
-    });
-    expect(found).toEqual([
-      { variable: 'ESCAPEMENT_INTRA_OPS_THREADS', meant: 'ESCAPEMENT_INTRA_OP_THREADS' },
-      { variable: 'ESCAPEMENT_X', meant: undefined },
-    ]);
-  });
 });
 
 /** The section, a variable, an override, and a pattern of the message. */
@@ -120,22 +102,6 @@ describe('mistakes', () => {
       expect(error.code).toMatch(/^E_CONFIG_/);
     },
   );
-});
-
-describe('values', () => {
-  it('are those of the table by default', () => {
-    const { memoryReserve, memoryLeak, prepareLimit, ...rest } = runtimeSchema.parse({});
-    const asText = {
-      ...rest,
-      memoryReserve: `${memoryReserve * 100}%`,
-      memoryLeak: `${memoryLeak * 100}%`,
-      prepareLimit: formatDuration(prepareLimit).replace(' ', ''),
-    };
-    const table = Object.fromEntries(RUNTIME_SETTINGS.map(({ key, default: byDefault }) => [key, byDefault]));
-    expect(Object.fromEntries(Object.entries(asText).map(([key, value]) => [key, String(value)]))).toEqual(
-      table,
-    );
-  });
 });
 
 test('what can be said is what live mode can do', () => {

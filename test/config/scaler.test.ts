@@ -44,19 +44,6 @@ describe('a scaler', () => {
     ]);
   });
 
-  it('is none by default: the fleet is that of the start', async () => {
-    for (const overrides of [['scaler.kind=none'], ['scaler={ kind: none }']]) {
-      const { cluster } = await load(scaled(), overrides);
-      expect([cluster.gpus, cluster.kinds[0].gpus]).toEqual([2, 2]);
-    }
-  });
-
-  it('loses the options of the other kind when another is chosen', async () => {
-    const text = scaled(undefined, '{ kind: reactive, interval: 5s, utilization: 0.8 }');
-    const { scaler } = await load(text, ['scaler.kind=predictive']);
-    expect(scaler).toEqual({ kind: 'predictive', intervalNs: 5e9, options: { attainment: 0.99 } });
-  });
-
   it.each([
     ...rowsOf(MISTAKES).map(([gpus, scaler, message]) => [
       scaled(gpus || undefined, scaler || undefined),

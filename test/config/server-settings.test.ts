@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { effectiveSettings, settingWarnings, sourceText } from '../../src/config/effective-settings.js';
+import { settingWarnings } from '../../src/config/effective-settings.js';
 import { environmentOverrides } from '../../src/config/runtime-settings.js';
 import { readRuntime, readServerSettings, type SettingsSources } from '../../src/config/server-settings.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
@@ -43,18 +43,6 @@ gpus | E_USAGE | /^--set gpus: write key=value/
 `;
 
 describe('what a server takes of an experiment', () => {
-  it('is its SLO, policy, admission and runtime', async () => {
-    const settings = (
-      await readServerSettings(sources({ text: FILE, overrides: ['runtime.memoryReserve=75%'] }))
-    ).settings;
-    expect(settings).toMatchObject({
-      sloNs: 50e6,
-      policy: { kind: 'clockwork', options: { scheduleAhead: 5e6 } },
-      admission: 'predict',
-      runtime: { intraOpThreads: 2, arena: false },
-    });
-  });
-
   it('is a scaler with the kinds of GPUs that it scales', async () => {
     const gpus =
       '[{ kind: t4, count: 2, min: 1, max: 6, start: 30s, minLifetime: 10m }, { kind: a, min: 0, max: 2, price: 3/h, speed: 2 }]';
@@ -85,46 +73,6 @@ describe('what a server takes of an experiment', () => {
       expect(error.message).toMatch(new RegExp(`tuned\\.yaml:${line}`));
       expect(error.message).toContain(what);
     }
-  });
-
-  it('is runtime only where others schedule', async () => {
-    expect((await readRuntime(sources({ text: FILE }))).settings.runtime.intraOpThreads).toBe(2);
-    // A policy that this machine does not know is no concern of it.
-    expect(
-      (await readRuntime(sources({ text: 'policy: { kind: unheard }\nruntime: {}' }))).settings.runtime
-        .laneThreads,
-    ).toBe(8);
-    const error = await rejection(readRuntime(sources({ overrides: ['slo=5ms'] })));
-    expect(error.message).toBe('--set slo=5ms: only runtime.… applies here: the controller decides the rest');
-  });
-});
-
-describe('every setting', () => {
-  const from = async (given: Parameters<typeof sources>[0]) => {
-    const settings = effectiveSettings(await readServerSettings(sources(given)));
-    return Object.fromEntries(
-      settings.map(({ key, value, from: source }) => [key, [value, sourceText(source).replace(/^.*\//, '')]]),
-    );
-  };
-
-  it('tells its value and who said it', async () => {
-    const found = await from({
-      text: FILE,
-      environment: { ESCAPEMENT_LANE_THREADS: '3' },
-      overrides: ['runtime.memoryReserve=20%', 'policy.maxBatch=4'],
-    });
-    expect(found).toMatchObject({
-      'runtime.laneThreads': [3, 'ESCAPEMENT_LANE_THREADS'],
-      'runtime.intraOpThreads': [2, 'tuned.yaml:5'],
-      'runtime.interOpThreads': [1, 'default'],
-      'runtime.memoryReserve': ['20%', '--set runtime.memoryReserve=20%'],
-      'runtime.arena': [false, 'tuned.yaml:4'],
-      slo: ['50ms', 'tuned.yaml:1'],
-      admission: ['predict', 'default'],
-      'policy.kind': ['clockwork', 'tuned.yaml:2'],
-      'policy.scheduleAhead': ['5ms', 'tuned.yaml:2'],
-      'policy.maxBatch': [4, '--set policy.maxBatch=4'],
-    });
   });
 });
 

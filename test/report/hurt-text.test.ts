@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelFairness } from '../../src/record/results.js';
 import { failuresText, modelsText } from '../../src/report/generator.js';
-import { documentPage } from '../../src/report/html/page.js';
-import { runDocument } from '../../src/report/pages/run-document.js';
 import { SUMMARY } from '../record/fixtures.js';
-import { runFixture, withParts } from './fixtures.js';
-
-const run = runFixture({ sloMs: 10, goodputRps: 362.4 });
 
 describe('who failed, in words', () => {
   const fairness: ModelFairness = {
@@ -38,13 +33,6 @@ describe('who failed, in words', () => {
     expect(modelsText({ ...fine, rareModels: { ...rareModels, attainment: 0.9 } })).toBe('');
   });
 
-  it('is silent where every model got 90 %, or is the only one', () => {
-    expect(modelsText(fine)).toBe('');
-    expect(modelsText(none)).toBe('');
-    expect(modelsText({ ...fairness, modelsAssessed: 1 })).toBe('');
-    expect(modelsText({ ...none, rareModels: { ...rareModels, models: 1 } })).toBe('');
-  });
-
   it('gives causes by how often they were, and is silent where nothing failed or no cause is known', () => {
     expect(failuresText(SUMMARY)).toBe(
       '50 (5.0 %): 20 late, 15 timed out in queue, 10 timed out cold, 5 refused',
@@ -52,22 +40,5 @@ describe('who failed, in words', () => {
     const { failures: _, ...client } = SUMMARY;
     expect(failuresText(client)).toBe('');
     expect(failuresText({ ...SUMMARY, requests: { ...SUMMARY.requests, ok: 1000 } })).toBe('');
-  });
-});
-
-describe('the report of a run', () => {
-  it('lists causes with their meaning, and the models that fared worst', () => {
-    const text = documentPage(runDocument(run), []);
-    expect(text).toMatch(/timed out in queue<\/td><td class="n"[^>]*>[\d,]+<.*did not start in time/);
-    expect(
-      [...text.matchAll(/<tr><td class="t">(rare|popular|fine|once)</g)].map(([, name]) => name),
-    ).toEqual(['rare', 'popular', 'once']);
-    expect(text).toContain('escapement explain . --model rare');
-  });
-
-  it('has nothing of it where no request failed', () => {
-    const model = run.summary.by.model.filter(({ key }) => key === 'fine');
-    const { sections } = runDocument(withParts(run, { model }));
-    expect(sections.map(({ title }) => title)).not.toContain('Failures');
   });
 });

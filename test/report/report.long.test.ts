@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunResult } from '../../src/record/results.js';
-import { chartsLeftOut } from '../../src/report/charts/chart-sets.js';
-import { sweepCharts, writeRunReport, writeSweepReport } from '../../src/report/index.js';
-import { groupedFixture, groupFixture, runFixture, sweepFixture, withParts } from './fixtures.js';
+import { writeRunReport, writeSweepReport } from '../../src/report/index.js';
+import { runFixture, sweepFixture } from './fixtures.js';
 
 let dir: string;
 beforeEach(() => {
@@ -69,22 +68,6 @@ describe('writeSweepReport', () => {
   });
 });
 
-it('says how many panels were left out, and draws those with the best first', () => {
-  const policies = ['a', 'b', 'c', 'd', 'e', 'fifo', 'g', 'h'];
-  const results = sweepFixture({ ...small, seeds: [1], policies });
-  expect(chartsLeftOut(results)).toMatch(/^6 of 8 panels drawn, /);
-  expect(chartsLeftOut(sweepFixture({ ...small, policies: ['a', 'b'] }))).toBe('');
-  expect(sweepCharts(results).filter(({ name }) => name.startsWith('goodput'))).toHaveLength(6);
-});
-
-it('does not let the sum of groups hide who is served', async () => {
-  await writeSweepReport(groupedFixture({ seeds: [1, 2] }), dir);
-  const page = readFileSync(join(dir, 'report.html'), 'utf8');
-  expect(page).toContain('<h1>Keep policy = clockwork</h1>');
-  expect(page).toContain('>interactive p99<');
-  expect(readdirSync(join(dir, 'charts'))).toContain('groups.png');
-});
-
 it('reports a sweep of which nothing finished, and refuses a folder that cannot be made', async () => {
   const failed = ['policy.scheduleAhead=5ms slo=10ms seed=1'];
   const sweep = sweepFixture({ aheadMs: [5], slosMs: [10], seeds: [1], failed });
@@ -105,14 +88,6 @@ describe('writeRunReport', () => {
     expect(page).toContain('Fifteen ResNet-50');
     expect(page).toContain('escapement simulate experiment.yaml \\\n  --set slo=50ms \\\n  --set seed=1 \\');
     expect(readFileSync(join(dir, 'charts', 'latency-cdf.svg'), 'utf8')).toContain('SLO 50 ms');
-  });
-
-  it('says who was served where there are groups', async () => {
-    const run = runFixture({ sloMs: 50, goodputRps: 480 });
-    const group = [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', 500, 400, 1)];
-    await writeRunReport({ ...withParts(run, { group }), sloMs: null }, dir);
-    const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('<h1>29.0 % of interactive, 100 % of batch in time</h1>');
   });
 });
 

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunOrigin, RunResult } from '../../src/record/results.js';
 import { compareRuns } from '../../src/report/compare/compare.js';
-import { documentPage } from '../../src/report/html/page.js';
-import { runDocument } from '../../src/report/pages/run-document.js';
 import { comparisonText, summaryText } from '../../src/report/terminal/summary-text.js';
 import { runFixture, withParts } from './fixtures.js';
 
@@ -31,40 +29,6 @@ const live = run('live', {
 const load = run('load', {
   url: 'http://10.0.0.1:8000',
   flags: ['--url http://10.0.0.1:8000', '--connections 8'],
-});
-
-describe('the report of a run', () => {
-  it('that was simulated gives the command, and digests that are equal anywhere', () => {
-    const page = documentPage(runDocument(SIMULATED), []);
-    expect(page).toContain('<p class="kind">simulated · schedule-ahead · clockwork</p>');
-    expect(page).toContain(
-      'escapement simulate experiment.yaml \\\n  --set slo=50ms \\\n  --set seed=7 \\\n  --out',
-    );
-    expect(page).toMatch(/The same seed, configuration, profiles and .* the same digest on any machine/);
-    expect(page).toContain('4.5.6');
-    expect(page).not.toContain('Node');
-  });
-
-  it('that was live says on what, with which versions, and claims no equal digests', () => {
-    const page = documentPage(runDocument(live), []);
-    expect(page).toContain('<p class="kind">live on 2 × cpu · schedule-ahead · clockwork</p>');
-    expect(page).toContain(
-      'escapement run experiment.yaml \\\n  --mode live \\\n  --set slo=50ms \\\n  --set seed=7 \\\n  --out',
-    );
-    for (const fact of ['4.5.6', '20.1.2', '2 × CPU', '1.30.0', live.summary.digest!])
-      expect(page).toContain(fact);
-    expect(page).toContain('EXEC busy');
-    expect(page).not.toMatch(/escapement simulate|equal digests/);
-  });
-
-  it('of a client says against what, and has no figure that a client cannot measure', () => {
-    const page = documentPage(runDocument(load), []);
-    expect(page).toContain('<p class="kind">load against http://10.0.0.1:8000 · schedule-ahead</p>');
-    expect(page).toContain(
-      'escapement load experiment.yaml \\\n  --url http://10.0.0.1:8000 \\\n  --connections 8 \\\n  --set slo=50ms \\\n',
-    );
-    expect(page).not.toMatch(/escapement simulate|equal digests|EXEC busy|INFER,|Decision digest|undefined/);
-  });
 });
 
 describe('the summary of a run', () => {

@@ -5,12 +5,7 @@ import { policiesText } from '../../src/report/terminal/summary-text.js';
 import { partFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
 
-type Tenant = NonNullable<RunParts['tenant']>[number];
 type ClassPart = NonNullable<RunParts['class']>[number];
-
-function tenant(name: string, figures: Partial<Tenant>): Tenant {
-  return { ...partFixture(name, 200, 0.5), share: 0.25, gpuShare: 0.5, ...figures };
-}
 
 function classOf(name: string, figures: Partial<ClassPart>): ClassPart {
   return { ...partFixture(name, 200, 0.5), weight: 1, share: 0, gpuShare: 0.5, ...figures };
@@ -27,38 +22,6 @@ function compared(run: (kind: string, slo: string, seed: number) => Omit<RunFigu
   });
   return comparePolicies({ name: 'sweep', results });
 }
-
-/** The mean over cells and seeds: 0.6 and 0.4 of the GPUs of ours; edf gives half to each. */
-const withTenants = (flood: string) =>
-  compared((kind, slo, seed) => {
-    const isOurs = kind === 'escapement';
-    const share = isOurs ? (slo === '25ms' ? 0.7 : 0.5) + (seed === 1 ? 0.01 : -0.01) : 0.5;
-    const tenants = [
-      tenant('small', { share: 0.25, attainment: isOurs ? 0.99 : 0.4, goodputRps: 198, gpuShare: share }),
-      tenant(slo === '25ms' ? 'flood' : flood, { share: 0.75, goodputRps: 600, gpuShare: 1 - share }),
-    ];
-    return { by: { tenant: tenants } };
-  });
-
-describe('what tenants got of each policy', () => {
-  it('is in the text: in time, requests/s, and GPU time next to their shares', () => {
-    const text = policiesText(withTenants('flood'));
-    expect(text).toContain(`
-tenant  policy      attainment  in time/s  GPU time  share under overload
-small   escapement      99.0 %        198    60.0 %                25.0 %
-small   edf             40.0 %        198    50.0 %                25.0 %
-flood   escapement      50.0 %        600    40.0 %                75.0 %
-flood   edf             50.0 %        600    50.0 %                75.0 %
-`);
-    expect(text).toMatch(/^Goodput in percent/m);
-  });
-
-  it('is left out where cells have other tenants, or none', () => {
-    expect(policiesText(withTenants('storm'))).not.toContain('share under overload');
-    const text = policiesText(compared(() => ({})));
-    expect(text).not.toContain('share under overload');
-  });
-});
 
 describe('what classes got of each policy', () => {
   it('is next to what is guaranteed', () => {

@@ -14,7 +14,6 @@ import type { HttpClient } from '../live/frontend/fixtures.js';
 import { CPU, ELEMENT_TYPES, identityModel, writeIn } from '../live/models/fixtures.js';
 import {
   type Dims,
-  encodeGraph,
   longs,
   node,
   oneToOne,
@@ -50,79 +49,6 @@ describe('what a server answers is what onnxruntime answers, bit for bit', () =>
       }
       await direct.release();
     }
-  });
-
-  it('for a model that is never a batch of rows: a time, an input without it, an output that is shorter', async () => {
-    const dir = tempDir();
-    const onnx = encodeGraph({
-      inputs: [
-        { name: 'x', dims: ['time', 2] },
-        { name: 'weight', dims: [2] },
-      ],
-      outputs: [
-        { name: 'sum', dims: ['time', 2] },
-        { name: 'total', dims: [1, 2] },
-        { name: 'last', dims: ['one', 2] },
-      ],
-      nodes: [
-        node('Mul', ['x', 'weight'], 'weighted'),
-        node('CumSum', ['weighted', 'axis'], 'sum'),
-        node('ReduceSum', ['weighted', 'axes'], 'total'),
-        node('Slice', ['weighted', 'minus', 'many', 'axes'], 'last'),
-      ],
-      weights: { axis: scalar(0), axes: longs(0), minus: longs(-1), many: longs(1000) },
-    });
-    writeIn(dir, 'm/1/model.onnx', onnx);
-    const { http } = await serve({ devices: [CPU], models: await checkedModels(dir) });
-    expect((await http.get('/v2/models/m')).json).toMatchObject({
-      inputs: [
-        { name: 'x', shape: [-1, 2] },
-        { name: 'weight', shape: [2] },
-      ],
-      outputs: [{ shape: [-1, 2] }, { shape: [1, 2] }, { shape: [-1, 2] }],
-    });
-    const { json } = await http.post('/v2/models/m/infer', {
-      parameters: SLO,
-      inputs: [
-        {
-          name: 'x',
-          datatype: 'FP32',
-          shape: [3, 2],
-          data: [
-            [1, 2],
-            [3, 4],
-            [5, 6],
-          ],
-        },
-        { name: 'weight', datatype: 'FP32', shape: [2], data: [1, 10] },
-      ],
-    });
-    expect(json.outputs).toEqual([
-      { name: 'sum', datatype: 'FP32', shape: [3, 2], data: [1, 20, 4, 60, 9, 120] },
-      { name: 'total', datatype: 'FP32', shape: [1, 2], data: [9, 120] },
-      { name: 'last', datatype: 'FP32', shape: [1, 2], data: [5, 60] },
-    ]);
-    for (const [shape, data] of [
-      [[3], [1, 2, 3]],
-      [
-        [1, 3],
-        [1, 2, 3],
-      ],
-      [[-1, 2], []],
-      [
-        [1.5, 2],
-        [1, 2, 3],
-      ],
-    ]) {
-      const inputs = [{ name: 'x', datatype: 'FP32', shape, data }];
-      const refused = await http.post('/v2/models/m/infer', { inputs });
-      expect([refused.status, refused.json.error]).toEqual([
-        400,
-        expect.stringContaining('input "x": expected FP32 [-1,2] with any size for -1, got'),
-      ]);
-    }
-    const huge = [{ name: 'x', datatype: 'FP32', shape: [1e15, 2], data: [] }];
-    expect((await http.post('/v2/models/m/infer', { inputs: huge })).status).toBe(413);
   });
 });
 

@@ -79,23 +79,6 @@ it('a run that takes more memory than there is fails with that reason, and the n
   expect((await sized(4)).json.outputs[0].data).toEqual([4]);
 });
 
-it('a request that fails alone leaves the others of its batch alone', async () => {
-  const { http, metrics } = await serve({ devices: [CPU], models: await models() });
-  const lookUp = (...rows: number[]) => {
-    const x = { name: 'x', datatype: 'INT64', shape: [rows.length, 1], data: rows };
-    return http.post('/v2/models/lookup/infer', { parameters: SLO, inputs: [x] });
-  };
-  const asked = Array.from({ length: 60 }, (_, i) => lookUp(i % 3 === 1 ? 99 : i % 10, 1));
-  const answers = await Promise.all(asked);
-  for (const [i, { status, json }] of answers.entries()) {
-    if (i % 3 === 1) expect([status, json.error]).toEqual([400, expect.stringContaining('out of')]);
-    else expect([status, json.outputs?.[0].data]).toEqual([200, [2 * (i % 10), 2]]);
-  }
-  const { text } = await metrics.get('/metrics');
-  expect(text).toContain('escapement_requests_total{outcome="error"} 20\n');
-  expect(text).toContain('escapement_invalid_inputs_total{model="lookup"} 20\n');
-});
-
 it('a batch that fails is run again, each request alone', async () => {
   const model = (await models()).find(({ spec }) => spec.name === 'lookup') as WorkerModel;
   const bytes = new Uint8Array(readFileSync(model.ortPath as string));

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
-import { parseExperiment } from '../../src/config/load.js';
 import { profileFileName } from '../../src/config/onnx-model.js';
 import { parseProfile } from '../../src/config/read-profile.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
@@ -11,19 +10,13 @@ import type { InputLengths, WorkerModel } from '../../src/live/model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';
-import { describeServer, openTarget } from '../../src/load/open-target.js';
-import { live } from '../../src/run/live.js';
-import { run } from '../../src/run/run.js';
+import { openTarget } from '../../src/load/open-target.js';
 import { repositoryModels } from '../../src/serve/prepare-model.js';
 import { suits } from '../../src/serve/profiles.js';
-import { measureServed } from '../../src/tools/profile/measure-served.js';
-import { measurableModel, servedModel } from '../../src/tools/profile/served-model.js';
-import { servedProfile } from '../../src/tools/profile/served-profile.js';
-import { rejection } from '../config/failure.js';
 import { examine } from '../conform/examine.js';
 import { ALL, endpointAt, PATIENT_MS } from '../conform/options.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
-import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
+import { CPU, tempDir } from '../live/models/fixtures.js';
 import { expectReplay, PAGE_BYTES, putMeasured, type Running, remoteLink, serve } from './fixtures.js';
 
 const BUCKETS = [8, 16, 32];
@@ -194,64 +187,6 @@ it('goes to workers elsewhere, padded there, for requests of several tenants', a
   expect(await askBoth(running)).toEqual([4, 4]);
 });
 
-describe('an experiment', () => {
-  const text = (name: string, more = '') => `name: texts
-seed: 1
-cluster: { gpus: 1, pages: 20 }
-models: { kind: onnx, path: ${name} }
-workload: { kind: poisson, rate: 40/s, duration: 500ms, length: { kind: uniform, from: 1, to: 32 } }
-slo: 20s
-${more}`;
-
-  it.each([
-    ['padded', 'batch'],
-    ['unpadded', 'bucket'],
-  ])('runs live on the %s model, padding: %s', async (name, padding) => {
-    const experiment = await parseExperiment(
-      text(name, `padding: ${padding}`),
-      join(repository, 'texts.yaml'),
-    );
-    const journal = join(tempDir(), 'run.journal');
-    const { result, live: report } = await run(experiment, live(journal));
-    expect(report?.deviceErrors).toEqual([]);
-    const { offered, ok } = result.summary.requests;
-    const lengths = name === 'padded' ? BUCKETS : [2, 4, ...BUCKETS];
-    expect([ok, result.summary.by.length?.map(({ key }) => Number(key))]).toEqual([offered, lengths]);
-    await expectReplay(journal, offered, result.summary.digest);
-  });
-
-  it('is refused in one line where the model was measured with other lengths', async () => {
-    const other = tempDir();
-    writeIn(other, 'padded/1/model.onnx', onnx);
-    writeIn(other, 'padded/config.yaml', 'buckets: [8]\nfill: { input_ids: 0, attention_mask: 0 }\n');
-    const profile = readFileSync(join(repository, 'padded', '1', profileFileName(CPU)), 'utf8');
-    writeIn(other, `padded/1/${profileFileName(CPU)}`, profile);
-    const experiment = await parseExperiment(text('padded'), join(other, 'texts.yaml'));
-    const error = await rejection(run(experiment, live()));
-    expect(error.message).toMatch(
-      /model padded was measured with the lengths 8, 16, 32, and its config\.yaml has the buckets 8,.*measure it again$/,
-    );
-  });
-});
-
-it('is answered by a simulated GPU, with outputs as long as the inputs', async () => {
-  const devices = [{ kind: 'simulated', timeScale: 0 } as const];
-  const running = await serve({ devices, models, pages: 20 }, ['slo=20s']);
-  const shapes = async (model: string, length: number) => {
-    const { outputs } = await overHttp(running, model, textsOf(length, 1, length));
-    return outputs.map(({ shape, data }) => [shape, data.length]);
-  };
-  const expected = (length: number) => [
-    [[1, length, WIDTH], length * WIDTH],
-    [[1, CLASSES], CLASSES],
-  ];
-  // Many at once share batches, where each is cut back to its own length.
-  const lengths = [32, 5, 8, 1, 31, 16, 5, 20];
-  const padded = await Promise.all(lengths.map((length) => shapes('padded', length)));
-  expect(padded).toEqual(lengths.map(expected));
-  await running.server.close();
-});
-
 it('is measured again when its lengths or their padding change', async () => {
   const model = await readModelFile(join(repository, 'padded', '1', 'model.onnx'));
   const path = join(repository, 'padded', '1', profileFileName(CPU));
@@ -288,27 +223,6 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
     expect(await Promise.all([5, 8, 17, 0].map((length) => ask(1, length)))).toEqual([5, 8, 17, 1]);
     expect(await ask(0, 33)).toContain('expected a length from 1 to 32, got 33');
   });
-
-  it('measures each batch size at each length', async () => {
-    const running = await start();
-    const url = urlOf(running);
-    const { models: described } = await describeServer(url, { models: ['padded'], seed: 1 });
-    const model = servedModel('padded', measurableModel(url, 'padded', described[0]));
-    const spec = { url, trust: {}, model, batchSizes: [1, 2], runs: 2, budgetNs: 1e9 };
-    const shares: number[] = [];
-    const measured = await measureServed({ ...spec, onProgress: (share) => void shares.push(share) });
-    expect(shares.map((share) => Math.round(6 * share))).toEqual([0, 0, 1, 2, 3, 4, 5]);
-    const unseen = { weightsBytes: null, loadMs: null };
-    const text = JSON.stringify(servedProfile(model, measured, 'x', unseen));
-    const profile = parseProfile(text, 'served');
-    const inputBytes = 2 * 32 * 8;
-    expect(profile).toMatchObject({ length: 32, inputBytes, outputBytes: (32 * WIDTH + CLASSES) * 4 });
-    const shorter = profile.shorter?.map(({ length, batches }) => [length, ...batches.map((b) => b.batch)]);
-    expect(shorter).toEqual([
-      [8, 1, 2],
-      [16, 1, 2],
-    ]);
-  });
 });
 
 it('conforms with a model of several lengths', async () => {
@@ -318,19 +232,6 @@ it('conforms with a model of several lengths', async () => {
   const failures = verdicts.filter(({ result }) => result === 'fail');
   expect(failures.map(({ id, reason }) => `${id}: ${reason}`)).toEqual([]);
   expect(verdicts.filter(({ result }) => result === 'pass').length).toBeGreaterThan(130);
-});
-
-it('is said at each start that padding changes answers, where "batch: rows" has the model batched anyway', async () => {
-  const dir = tempDir();
-  writeIn(dir, 'padded/1/model.onnx', onnx);
-  const wrong = 'buckets: [8]\nfill: { input_ids: 7, attention_mask: 1 }\nbatch: rows\n';
-  writeIn(dir, 'padded/config.yaml', wrong);
-  for (const measured of [false, true]) {
-    const said: string[] = [];
-    await repositoryModels(dir, CPU, PAGE_BYTES, (what) => said.push(what));
-    expect(said.some((line) => line.startsWith('measuring'))).toBe(!measured);
-    expect(said.at(-1)).toMatch(/^warning: padded is padded because .* depend on how much: .*differs/);
-  }
 });
 
 it('refuses at the door, in one line, what has another length', async () => {

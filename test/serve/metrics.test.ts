@@ -69,18 +69,3 @@ it('shows what frontend threads refused next to what the scheduler answered', as
   expect(later.get(ofModel('http', 'invalid'))).toBe(1);
   expect(later.get(ofModel('grpc', 'invalid'))).toBe(2);
 });
-
-it('shows how many versions of a model are in which state', async () => {
-  const running = await serve({ devices: simulated(1, 1), models: smallModels(2, 1) });
-  const { http } = running;
-  const states = async (model: string) => {
-    const series = await exposed(running);
-    const own = [...series].filter(([key]) => key.startsWith(`escapement_model_versions{model="${model}"`));
-    return Object.fromEntries(own.map(([key, value]) => [/state="(\w+)"/.exec(key)?.[1], value]));
-  };
-  const none = { ready: 0, outdated: 0, loading: 0, unloading: 0, unloaded: 0, unavailable: 0 };
-  expect(await states('model0')).toEqual({ ...none, ready: 1 });
-  await http.post('/v2/repository/models/model0/unload');
-  expect(await states('model0')).toEqual({ ...none, unloaded: 1 });
-  expect(await states('model1')).toEqual({ ...none, ready: 1 });
-});

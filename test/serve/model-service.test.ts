@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
@@ -262,19 +262,6 @@ describe('a deployment', () => {
       );
   });
 
-  it('ends a start without any model with the reasons of all, as far as there is room', async () => {
-    const dir = tempDir();
-    writeIn(dir, 'a/1/model.onnx', 'nonsense');
-    put(dir, 'b', 1, 2);
-    writeIn(dir, 'b/config.yaml', 'slo: fast');
-    const two =
-      /^none of the 2 models can be served: .*a\/1\/model\.onnx: onnx.*; .*b\/config\.yaml:1: slo: must/s;
-    await expect(open(dir).service.start()).rejects.toThrow(two);
-    for (const name of 'cdefg') writeIn(dir, `${name}/1/model.onnx`, 'nonsense');
-    const many = /^none of the 7 models can be served: .*e\/1\/model\.onnx: .*; and 2 more reasons$/s;
-    await expect(open(dir).service.start()).rejects.toThrow(many);
-  });
-
   it('loads new versions and replaced files under load, and no request fails', async () => {
     const { dir, service, host } = await started({ 'm/1': 2 });
     const answers: InferenceAnswer[] = [];
@@ -337,21 +324,6 @@ describe('a deployment', () => {
     expect((await ask(service, 'm')).error).toBe('m/1');
   });
 
-  it('says what is served when the first load of a model fails in part', async () => {
-    const { dir, service } = await started({ 'a/1': 2 });
-    put(dir, 'm', 1, 2);
-    writeIn(dir, 'm/2/model.onnx', 'nonsense');
-    writeIn(dir, 'm/config.yaml', 'versions: all');
-    await expect(service.load('m')).rejects.toThrow(/m\/2\/model\.onnx: .*[^;]; version 1 is served$/);
-    await expect(service.load('m')).rejects.toThrow(/; the model loaded before stays in service$/);
-    writeIn(dir, 'n/1/model.onnx', 'nonsense');
-    await expect(service.load('n')).rejects.toThrow(/^(?!.* served).*n\/1\/model\.onnx/);
-    for (let i = 0; i < 2; i++) await service.unload('n');
-    expect(service.state.entries.at(-1)?.reason).toMatch(
-      /^unloaded; it was not available: n\/1\/model\.onnx: onnxruntime cannot/,
-    );
-  });
-
   it('gives the memory back with unload; load brings the model back', async () => {
     const { service, host } = await started({ 'm/1': 2 });
     const stale = service.state.entries[0].index;
@@ -363,12 +335,6 @@ describe('a deployment', () => {
     expect((await ask(service, 'm')).error).toBe('m/1');
     expect(service.state.entries[0].index).not.toBe(stale);
     await expect(service.unload('none')).rejects.toMatchObject({ kind: 'unknown' });
-  });
-
-  it('serves several versions at once; the highest is the default', async () => {
-    const { service } = await started({ 'm/9': 2, 'm/10': 3, 'm/config.yaml': 'versions: all' });
-    expect((await ask(service, 'm')).error).toBe('m/10');
-    expect((await ask(service, 'm', '9')).error).toBe('m/9');
   });
 
   it('lets an idle model sleep and wakes it with the next request', async () => {
@@ -401,22 +367,6 @@ describe('an idle model that cannot be loaded again', () => {
     expect((await ask(service, 'm')).error).toBe('m/1');
     expect(host.failures).toBe(0);
     expect(said.filter((what) => what === 'model cannot be loaded again')).toHaveLength(2);
-  });
-
-  it('is not served with other files than those that it had', async () => {
-    const { dir, service, host } = await started({ 'm/1': 2 }, { idleNs: 2e8 });
-    await until(() => host.slots[0] === null);
-    host.failures = 1;
-    await ask(service, 'm');
-    put(dir, 'm', 1, 3);
-    for (const file of readdirSync(join(dir, 'm/1')))
-      if (file.endsWith('.ort')) rmSync(join(dir, 'm/1', file));
-    await until(() => states(service).join() === 'm/1 ready');
-    expect((await ask(service, 'm')).error).toMatch(
-      /its files have changed since they were listed: load it again$/,
-    );
-    await service.load('m');
-    expect((await ask(service, 'm')).error).toBe('m/1');
   });
 });
 
@@ -474,19 +424,6 @@ describe('a model that cannot be served', () => {
       expect(host.mistakes).toEqual([]);
     },
   );
-
-  it('has none that stands in while what was loaded goes on being served, or where the settings name versions', async () => {
-    const dir = tempDir();
-    for (const version of [1, 2]) put(dir, 'm', version, version);
-    for (const version of [1, 2]) put(dir, 'named', version, version);
-    writeIn(dir, 'named/config.yaml', 'versions: [2]');
-    writeIn(dir, 'named/2/model.onnx', 'nonsense');
-    const { service } = open(dir);
-    await service.start();
-    writeIn(dir, 'm/2/model.onnx', 'nonsense');
-    await expect(service.load('m')).rejects.toThrow('the model loaded before stays in service');
-    expect(states(service)).toEqual(['m/2 ready', 'named/2 unavailable']);
-  });
 });
 
 describe('the index', () => {
@@ -545,48 +482,7 @@ describe('the index', () => {
   });
 });
 
-describe('the log', () => {
-  it('says why a model was unloaded', async () => {
-    const { dir, unloaded } = await started(
-      { 'gone/1': 2, 'idle/1': 2, 'm/1': 2 },
-      { control: 'poll', pollNs: 5e7 },
-    );
-    rmSync(join(dir, 'gone'), { recursive: true });
-    put(dir, 'm', 1, 3);
-    await until(() => unloaded.length === 2);
-    put(dir, 'm', 2, 2);
-    await until(() => unloaded.length === 3);
-    expect(unloaded.sort()).toEqual([
-      'gone/1: its folder is gone',
-      'm/1: newer files of it are served instead',
-      'm/1: version 2 is served instead',
-    ]);
-    const other = open(dir, { idleNs: 4e8 });
-    await other.service.start();
-    await other.service.unload('m');
-    await until(() => other.unloaded.length === 2);
-    expect(other.unloaded).toEqual([
-      'm/2: a client has unloaded it',
-      'idle/1: it had no requests; the next one loads it',
-    ]);
-  });
-});
-
 describe('model control', () => {
-  it('explicit: a name that the repository does not have ends the start', async () => {
-    const dir = tempDir();
-    put(dir, 'ranker', 1, 2);
-    await expect(
-      open(dir, { control: 'explicit', names: ['ranker', 'rankr'] }).service.start(),
-    ).rejects.toThrow('--load-model rankr: the repository has no such model; did you mean ranker?');
-  });
-
-  it('none: clients load and unload nothing', async () => {
-    const { service } = await started({ 'a/1': 2 }, { control: 'none' });
-    await expect(service.unload('a')).rejects.toThrow('--model-control none');
-    expect((await ask(service, 'a')).error).toBe('a/1');
-  });
-
   it('poll: what the repository holds, whatever happens to it', async () => {
     const { dir, service, host } = await started({ 'a/1': 2 }, { control: 'poll', pollNs: 5e7 });
     put(dir, 'new', 1, 5);
@@ -647,17 +543,6 @@ describe('model control', () => {
     const strict = open(dir, { control: 'poll', pollNs: 5e7, isStrict: true });
     await expect(strict.service.start()).rejects.toThrow('no such folder');
   });
-
-  it('poll: notices names of classes that change alone', async () => {
-    const { dir, host } = await started(
-      { 'a/1': 2, 'a/config.yaml': 'labels: { y: classes.txt }', 'a/classes.txt': 'cat\ndog\n' },
-      { control: 'poll', pollNs: 5e7 },
-    );
-    const labels = () => host.slots.flatMap((slot) => (slot === null ? [] : [slot.labels]));
-    expect(labels()).toEqual([[['cat', 'dog']]]);
-    writeIn(dir, 'a/classes.txt', 'cat\nfox\n');
-    await until(() => JSON.stringify(labels()) === '[[["cat","fox"]]]');
-  });
 });
 
 it('has notified everybody of a change before a start, a load or an unload is over', async () => {
@@ -687,19 +572,6 @@ it('has notified everybody of a change before a start, a load or an unload is ov
     hear();
     await over;
   }
-});
-
-it('loads a model again that has been measured in full since', async () => {
-  const { host, service, unloaded } = await started({ 'm/1': 2 });
-  await service.load('m');
-  expect(host.adds).toBe(1);
-  const { versions, ...list } = await host.list('m');
-  expect(versions).toMatchObject([{ isMeasured: true, isProvisional: true }]);
-  const refined = versions.map((one) => ({ ...one, isProvisional: false }));
-  host.list = async () => ({ ...list, versions: refined });
-  await service.load('m');
-  expect(host.adds).toBe(2);
-  await until(() => unloaded.join() === 'm/1: it has been measured in full');
 });
 
 it('loads a model with a configuration of the client, until it is loaded without', async () => {

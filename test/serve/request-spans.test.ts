@@ -1,10 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { runCli, tempDir } from '../cli/run-cli.js';
-import { writeIn } from '../live/models/fixtures.js';
 import { body, keptLog, type Running, serve, simulated, smallModels, until } from './fixtures.js';
 
 const INFER = '/v2/models/model0/infer';
@@ -139,31 +136,6 @@ describe('spans of requests', () => {
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
     expect(spans.map(({ parentSpanId }) => parentSpanId)).toContain(PARENT);
     expect(spans.filter(({ name }) => name === 'infer model0')).toHaveLength(1);
-  });
-
-  it('are a trace that experiments replay, as a collector keeps them', async () => {
-    const { url, calls } = await collector();
-    const { running } = await traced(url, 1);
-    for (const sloMs of [PATIENT_MS, PATIENT_MS + 1]) await ask(running, sloMs);
-    await running.server.close(0);
-    const dir = tempDir();
-    const spans = writeIn(dir, 'spans.json', calls.map((call) => `${call}\n`).join(''));
-    const out = join(dir, 'live.csv');
-    const { stdout } = await runCli(['import', 'trace', spans, '--out', out]);
-    expect(stdout).toMatch(/^2 requests of \d+ lines: 1 model.*recognized as otlp.*slo: escapement.slo_ms/s);
-    writeIn(
-      dir,
-      'models.csv',
-      'model_id,weights_bytes,weights_transfer_ns,b1_ns,input_bytes,output_bytes\nmodel0,20000000,2000000,1000000,8,4\n',
-    );
-    const models = 'models: { kind: csv, path: models.csv }';
-    const experiment = writeIn(
-      dir,
-      'e.yaml',
-      `${models}\nworkload: { kind: arrivals, path: live.csv, duration: 60s }\n`,
-    );
-    const replayed = await runCli(['simulate', experiment, '--json', '--out', join(dir, 'out')]);
-    expect(JSON.parse(replayed.stdout)).toMatchObject({ requests: { ok: 2 } });
   });
 
   it('follow OTEL_TRACES_SAMPLER if the command does not say which to take', async () => {

@@ -2,32 +2,10 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { OUTCOME_REJECTED, type RequestTable } from '../../src/core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../src/core/tenants.js';
 import { EventLog } from '../../src/live/observe/event-log.js';
-import { DRAINING, STANDS_BY } from '../../src/live/service.js';
 import type { Assembly } from '../../src/serve/cluster.js';
 import { loggedCluster, loggedLimits, logReadiness, logTurnedAway } from '../../src/serve/server-log.js';
 import { FakeService } from '../live/frontend/fake-service.js';
 import { keptLog } from './fixtures.js';
-
-/** What the log says while a service is not ready for these reasons, one after the other; null: it is. */
-function linesOf(...reasons: (string | null)[]): string[] {
-  const { log, messages } = keptLog();
-  const service = new FakeService([]);
-  logReadiness(new EventLog(log), service);
-  for (const reason of reasons) service.notReady = reason;
-  return messages();
-}
-
-it('says that the server is not ready and why, and that it is again', () => {
-  expect(linesOf('no worker is up', null, 'no worker is up')).toEqual([
-    'the server is not ready: no worker is up',
-    'the server is ready again',
-    'the server is not ready: no worker is up',
-  ]);
-});
-
-it('leaves draining and standing by to their own lines', () => {
-  expect(linesOf(STANDS_BY, null, DRAINING)).toEqual([]);
-});
 
 it('says once a minute that a worker comes and goes, and with it the server', () => {
   vi.useFakeTimers();

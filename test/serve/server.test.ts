@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -168,29 +168,5 @@ describe('a server that cannot start', () => {
     });
     squatter.close();
     expect(existsSync(journal)).toBe(false);
-  });
-
-  it('says so where the journal cannot be written', async () => {
-    await expect(serve(machine(), [], { journal: '/dev/null/run.journal' })).rejects.toMatchObject({
-      code: 'E_FILE_WRITE',
-    });
-  });
-});
-
-it('a journal says what the server was made from', async () => {
-  const { server, journal } = await serve({ devices: simulated(3, 0), models: smallModels(2, 0) }, [
-    'slo=40ms',
-    'policy.maxBatch=2',
-  ]);
-  await server.close();
-  const [head] = readFileSync(journal, 'utf8').split('\n');
-  expect(JSON.parse(head)).toMatchObject({
-    gpus: 3,
-    pages: 6,
-    oneLane: false,
-    defaultSloNs: 40_000_000,
-    admission: 'predict',
-    policy: { kind: 'escapement', options: { maxBatch: 2, scheduleAhead: 'auto' } },
-    models: [{ name: 'model0' }, { name: 'model1' }],
   });
 });

@@ -19,14 +19,6 @@ describe('the warning of models that are too slow', () => {
     );
   });
 
-  it('names five of many', () => {
-    const many = Array.from({ length: 8 }, (_, i) => ({ name: `m${i}`, execNs: 20 * MS, sloNs: 10 * MS }));
-    const warning = slowModelsWarning(many);
-    expect(warning).toMatch(/^some models take longer on this device than their SLO allows/);
-    expect(warning).toContain('m4 (takes 20 ms, SLO 10ms) and 3 more. ');
-    expect(warning).not.toContain('m5');
-  });
-
   it('goes by the shortest SLO that the workload of an experiment has for a model', async () => {
     const experiment = await parseExperiment(
       `models: { kind: fit, name: model, parameters: 10M, copies: 3 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { type FleetFixture, fleetsFixture, runFixture, sweepFixture } from '../../report/fixtures.js';
@@ -43,19 +43,6 @@ test('a tolerance that is not met gives exit status 3, after the table', async (
   expect(status).toBe(3);
   expect(stdout).toMatch(/^goodputRps=3%: not met/m);
   expect(stderr).toMatch(/^escapement: E_THRESHOLD: goodputRps=3%: not met, goodputRps of live is /);
-});
-
-test('--html writes one file with charts of all runs', async () => {
-  const { status } = await compare('simulated', 'live', 'seed7', '--html', 'compared.html');
-  expect(status).toBe(0);
-  const page = readFileSync(join(dir, 'compared.html'), 'utf8');
-  expect(page).toContain('<h1>simulated · live · seed7</h1>');
-  expect(page).toContain('<p>live against simulated: attainment 79');
-  expect(page).toContain('chart-latency-cdf');
-  expect(page).toContain('chart-goodput-over-time');
-  expect(page).toContain('seed7: the seed is 7');
-  expect(page).toContain('policy.kind=fifo');
-  expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
 });
 
 test('shows what the fleets of single runs paid for', async () => {

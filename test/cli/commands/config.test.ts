@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { RUNTIME_SETTINGS } from '../../../src/config/runtime-settings.js';
 import { runCli, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
-import { ServerProcess, tinyProfile } from '../server-process.js';
+import { tinyProfile } from '../server-process.js';
 
 const FILE = 'slo: 50ms\nruntime:\n  intraOpThreads: 1\n  arena: false\n';
 
@@ -65,18 +64,6 @@ describe('escapement config', () => {
       ['tenants.list.1', '{"name":"rest","share":0.5}', `${file}:2`],
     ]);
   });
-
-  it('points to the key reference, which has every setting, as serve and worker do', async () => {
-    for (const command of ['config', 'serve', 'worker']) {
-      const { stdout } = await runCli([command, '--help']);
-      expect(stdout.replaceAll(/\s+/g, ' '), command).toContain('escapement keys runtime');
-    }
-    const { stdout } = await runCli(['keys', 'runtime']);
-    for (const { key, environment } of RUNTIME_SETTINGS) {
-      expect(stdout).toMatch(new RegExp(`^  runtime\\.${key} `, 'm'));
-      expect(stdout).toMatch(new RegExp(`\\(\\s*${environment}[;)]`));
-    }
-  });
 });
 
 describe('settings of a live command', () => {
@@ -117,24 +104,5 @@ describe('settings of a live command', () => {
     expect(run.stderr).toMatch(message);
     expect(run.stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(run.status).toBe(status);
-  });
-
-  it('do not reach a simulation', async () => {
-    setVariables({ ESCAPEMENT_LANE_THREADS: '0' });
-    const file = writeIn(
-      tempDir(),
-      'exp.yaml',
-      'models: { kind: fit, parameters: 1M }\nworkload: { kind: poisson, rate: 9/s, duration: 1s }\n',
-    );
-    expect((await runCli(['simulate', file])).status).toBe(0);
-    expect((await runCli(['run', file, '--mode', 'simulate', '--quiet'])).status).toBe(0);
-  });
-
-  it('are taken by a worker from its flags', async () => {
-    const file = writeIn(tempDir(), 'tuned.yaml', `${FILE}policy: { kind: unheard }\n`);
-    const worker = new ServerProcess(
-      words`worker ${simulated} --port 0 --metrics-port off --experiment ${file} --set runtime.laneThreads=1`,
-    );
-    expect((await worker.ready()).port).toBeGreaterThan(0);
   });
 });

@@ -172,18 +172,6 @@ describe('models of a controller', () => {
     expect(await reasons()).toEqual(['later: READY', 'ranker: READY']);
     expect((await http.post('/v2/models/later/infer', BODY)).status).toBe(200);
   });
-
-  it('stay those that simulated workers were started with', async () => {
-    const worker = startWorker(['--device', `simulated:${tinyProfile()}`]);
-    const { http, change } = await startController([(await worker.ready()).port as number]);
-    const ready = async () => (await http.get('/v2/models/tiny/ready')).status;
-    expect(await change('load', 'tiny')).toEqual([200, undefined]);
-    expect(await change('unload', 'tiny')).toEqual([200, undefined]);
-    expect(await ready()).not.toBe(200);
-    expect(await change('load', 'tiny')).toEqual([200, undefined]);
-    expect(await ready()).toBe(200);
-    expect(await change('load', 'other')).toEqual([404, 'Request for unknown model: "other" is not found']);
-  });
 });
 
 describe('a controller of GPUs of several kinds', () => {

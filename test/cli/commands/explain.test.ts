@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -79,13 +79,6 @@ describe('explain', () => {
       }
     }
     writeFileSync(join(out, log), text);
-  });
-
-  it('says what to do where there is no log of actions', async () => {
-    rmSync(join(out, 'actions.tsv'));
-    const { status, stderr } = await run(['explain', out]);
-    expect(status).not.toBe(0);
-    expect(stderr).toContain('run the experiment again with output.requestLog and output.actionLog');
   });
 });
 

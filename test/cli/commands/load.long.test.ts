@@ -43,13 +43,6 @@ test('prints the summary that simulate prints', async () => {
   expect(withoutWarnings(text.stderr)).toBe('');
 });
 
-test('a threshold that is not met has its own exit status', async () => {
-  const server = await HttpServer.open({ infer: (inference) => inference.answer(429) });
-  const { status, stderr } = await load(server.url, '--quiet', '--threshold', 'ok>0');
-  expect(status).toBe(3);
-  expect(stderr).toBe('escapement: E_THRESHOLD: ok>0: 0\n');
-});
-
 test('a server that dies ends with its own exit status, after the figures', async () => {
   let served = 0;
   const server = await HttpServer.open({
@@ -119,14 +112,6 @@ test('reports the statuses of failed requests, and what the server said', async 
   expect(JSON.parse(overGrpc.stdout).answers).toEqual([
     { status: 'gRPC RESOURCE_EXHAUSTED', count: 30, message: 'as the test wants' },
   ]);
-});
-
-test('counts by status only what comes after the warm-up', async () => {
-  const server = await HttpServer.open();
-  const { stdout } = await load(server.url, '--json', '--quiet', '--set', 'warmup=200ms');
-  const { requests, answers } = JSON.parse(stdout);
-  expect(requests.offered).toBe(10);
-  expect(answers).toEqual([{ status: 'HTTP 200', count: 10, message: '' }]);
 });
 
 test('sends a token from a file, reports a wrong one, and never prints it', async () => {

@@ -50,12 +50,6 @@ test('files derived from an FP16 model are next to it', async () => {
   });
 });
 
-test('make takes names that can be a folder and part of a URL', async () => {
-  for (const name of ['../up', 'a b', '.hidden', '']) {
-    expect((await make(name)).stderr).toMatch(/^escapement: E_USAGE: --name/);
-  }
-});
-
 test('list shows what can be served, and names what cannot with the reason', async () => {
   const dir = tempDir();
   const made = ['--repository', dir, '--input', '4', '--name'];
@@ -97,25 +91,6 @@ test('profile measure writes profiles that simulations read', async () => {
   ]);
   expect(profile.source.batches).toMatch(/^measured by escapement with onnxruntime \d/);
   expect((await runCli(['profile', 'show', path])).status).toBe(0);
-});
-
-test('make writes how the lengths of an encoder are padded, unless its config.yaml is there', async () => {
-  const dir = tempDir();
-  const makeAt = (...flags: string[]) =>
-    runCli(['model', 'make', 'encoder', '--repository', dir, '--classes', '2', ...flags]);
-  const path = join(dir, 'encoder', 'config.yaml');
-  expect((await makeAt('--input', '100')).stdout).toMatch(
-    / written to .*model\.onnx\nits lengths, and how they are padded, written to .*encoder\/config\.yaml\n$/,
-  );
-  const text = readFileSync(path, 'utf8');
-  expect(text).toContain('\nbuckets: [16, 32, 64, 100]\nfill: { input_ids: 0, attention_mask: 0 }\n');
-  expect((await runCli(['model', 'list', dir])).stdout).toMatch(/^encoder .* 1,2,4,8 /m);
-  const second = await makeAt('--input', '8', '--model-version', '2');
-  expect(second.stdout).toMatch(/model\.onnx\n$/);
-  expect(readFileSync(path, 'utf8')).toBe(text);
-  const short = await makeAt('--input', '8', '--name', 'short', '--json');
-  expect(JSON.parse(short.stdout).settings).toBe(join(dir, 'short', 'config.yaml'));
-  expect(readFileSync(join(dir, 'short', 'config.yaml'), 'utf8')).toContain('buckets: [8]\n');
 });
 
 test('profile measure measures each length that config.yaml lists', async () => {
@@ -182,19 +157,6 @@ test('profile measure measures the other models where one is broken, and says wh
   ]);
   expect(stdout).toMatch(/^good on ./);
   expect(existsSync(join(dir, 'good', '1', 'profile.cpu.json'))).toBe(true);
-});
-
-test('profile measure takes one file, other batch sizes and another place for the profile', async () => {
-  const dir = tempDir();
-  const onnx = writeIn(dir, 'alone.onnx', readFileSync(join(models, 'small', '1', 'model.onnx')));
-  const out = join(dir, 'out', 'p.json');
-  const flags = words`--batch-sizes 1,3 --runs 2 --out ${out} --quiet --set runtime.arena=false`;
-  const { status, stderr } = await runCli(['profile', 'measure', onnx, ...flags]);
-  expect([status, stderr]).toEqual([0, '']);
-  const profile = parseProfile(readFileSync(out, 'utf8'), out);
-  expect(profile.name).toBe('alone');
-  expect(profile.batches.map(({ batch }) => batch)).toEqual([1, 3]);
-  expect(readdirSync(dir).filter((name) => name.startsWith('profile'))).toEqual([]);
 });
 
 test.each([

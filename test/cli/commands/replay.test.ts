@@ -65,24 +65,6 @@ describe('escapement replay', () => {
     expect((await runCli(['replay', open, '--late'])).stdout).toContain('\nno request was answered\n');
   });
 
-  it('knows models that came later by their names', async () => {
-    const [first, ...rest] = whole.split('\n');
-    const { models, ...head } = JSON.parse(first);
-    const empty = JSON.stringify({ ...head, models: [], spareModels: 6, spareBatch: 16 });
-    const came = [...models.map((model: object, i: number) => `p ${i} ${JSON.stringify(model)}`), 's 0'];
-    const offers = rest.filter((line) => line.startsWith('o ')).slice(0, 3);
-    const path = changed('served', [empty, ...came, ...offers, 's 9000000000', ''].join('\n'));
-    const { status, stdout, stderr } = await runCli(['replay', path, '--late']);
-    expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('cluster   2 GPUs, 6 models, 22 pages');
-    expect(stdout).toMatch(/^ +0 +resnet50-\d +(timed out in queue|timed out cold|refused) /m);
-    const json = await runCli(['replay', path, '--late', '--json']);
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      models: 6,
-      late: [{ model: expect.stringMatching(/^resnet50-/) }, {}, {}],
-    });
-  });
-
   describe('of tenants', () => {
     /** Acme may send one request. It sends one that takes 24 of its 25 ms to decode, and another. */
     const path = journalPath('tenants.journal');
@@ -98,25 +80,6 @@ describe('escapement replay', () => {
       ...[`o 0 ${ns(300)} ${ns(25)} 0 0 1`, `s ${ns(300)}`],
     ];
     writeFileSync(path, `${lines.join('\n')}\n`);
-
-    it('says what became of the requests of each, and why', async () => {
-      const { stdout, stderr } = await runCli(['replay', path, '--late']);
-      expect(stderr).toBe('');
-      expect(stdout).toContain('tenants   others: 1 request, 1 in time\n');
-      expect(stdout).toContain('acme: 2 requests, 0 in time, 1 refused, 1 beyond rate\n');
-      expect(stdout).toMatch(/^request +model +tenant +cause +arrival s +decoding ms +latency ms +SLO ms$/m);
-      expect(stdout).toMatch(/^ +1 +resnet50-0 +acme +refused +0\.2 +24 +24 +25$/m);
-      expect(stdout).toMatch(/^ +2 +resnet50-0 +acme +beyond rate +0\.3 +0 +0 +25$/m);
-      const { tenants, late } = JSON.parse((await runCli(['replay', path, '--late', '--json'])).stdout);
-      expect(tenants).toMatchObject([
-        { name: 'others', requests: 1, ok: 1 },
-        { name: 'acme', requests: 2, ok: 0, failures: { refused: 1, overRate: 1 } },
-      ]);
-      expect(late).toMatchObject([
-        { request: 1, tenant: 'acme', cause: 'refused', decodingNs: ns(24) },
-        { request: 2, tenant: 'acme', cause: 'overRate', decodingNs: 0 },
-      ]);
-    });
 
     it.each([
       [['--cause', 'overRate'], [2]],
@@ -135,15 +98,6 @@ describe('escapement replay', () => {
       const text = (await runCli(['replay', path, ...args])).stdout;
       if (wanted.length === 0) expect(text).toContain('\nno matching request failed\n');
       else expect(text.includes('and 1 more; a higher --limit shows them')).toBe(args.includes('--limit'));
-    });
-
-    it.each([
-      [['--class', 'gold'], /--class gold: the run has no classes/],
-      [['--tenant', 'acme', '--request', '1'], /--request and --tenant cannot be combined/],
-    ])('refuses %j', async (args, why) => {
-      const { status, stderr } = await runCli(['replay', path, ...args]);
-      expect(status).toBe(2);
-      expect(stderr).toMatch(why);
     });
 
     it('does not call the time of decoding a time in the queue', async () => {
@@ -207,29 +161,6 @@ describe('escapement replay', () => {
       expect(spans[2]!.args).toEqual({ model: 'resnet50-1', outcome: 'rejected', sloMs: 1, cold: true });
     });
 
-    it('shows actions one after another where clocks make them overlap, and does not replace the journal', async () => {
-      const path = journalPath('overlap.journal');
-      const lines = [
-        formatHeader(header('escapement', { gpus: 1 })),
-        ...['u 0 0 0', 's 0'],
-        ...[`o 0 ${100 * MS} ${25 * MS} 0`, `s ${100 * MS}`, `r 0 0 ${100 * MS} ${103 * MS} 1`],
-        ...[
-          `o 0 ${104 * MS} ${25 * MS} 0`,
-          `s ${104 * MS}`,
-          `r 1 0 ${102 * MS} ${105 * MS} 1`,
-          `s ${106 * MS}`,
-        ],
-      ];
-      writeFileSync(path, `${lines.join('\n')}\n`);
-      const { ran } = await timelineOf(path);
-      expect(ran.map(({ ts, dur }) => [ts, dur])).toEqual([
-        [100_000, 3_000],
-        [103_000, 2_000],
-      ]);
-      const { status, stderr } = await runCli(['replay', path, '--timeline', path]);
-      expect([status, stderr]).toEqual([2, expect.stringContaining('is the input of this command')]);
-    });
-
     it('refuses a part that ends before it begins', async () => {
       const part = ['--timeline', `${recording.path}.none`, '--from', '2s', '--to', '2s'];
       const { status, stderr } = await runCli(['replay', recording.path, ...part]);
@@ -283,26 +214,6 @@ describe('escapement replay', () => {
     expect(stdout).toContain(`recorded  ${digest}, DIFFERENT\n`);
     expect(stderr).toBe(
       `escapement: E_REPLAY_DIFFERS: ${path}: the replay diverged from the recording: digest ${recording.digest}, recorded ${digest}; the journal is damaged or edited, or was written by another version of escapement\n`,
-    );
-  });
-
-  it('replays what there is of a journal that was cut off, and says so', async () => {
-    const path = changed('cut', whole.slice(0, whole.length / 2));
-    const { status, stdout } = await runCli(['replay', path]);
-    expect(status).toBe(0);
-    expect(stdout).toContain(
-      'recorded   none: the journal is incomplete, as its process was killed or still runs; replayed up to its last whole line\n',
-    );
-    expect(stdout).toMatch(/^no answer {2}\d+ requests at the end of the journal$/m);
-  });
-
-  it('names the line that is wrong', async () => {
-    const lines = whole.split('\n');
-    const path = changed('corrupt', lines.with(9, 'o 1 2').join('\n'));
-    const { status, stderr } = await runCli(['replay', path]);
-    expect(status).toBe(46);
-    expect(stderr).toBe(
-      `escapement: E_JOURNAL: ${path}:10: is malformed: has 3 fields where a line "o" has 5\n`,
     );
   });
 

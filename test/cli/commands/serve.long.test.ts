@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
-import { HttpClient } from '../../live/frontend/fixtures.js';
 import { writeIn as writeFile } from '../../live/models/fixtures.js';
 import { runCli, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 import { get, infer, ServerProcess, tinyProfile, until } from '../server-process.js';
@@ -36,27 +35,6 @@ describe('escapement serve', () => {
     const replay = await runCli(['replay', journal, '--json']);
     expect(replay.status).toBe(0);
     expect(JSON.parse(replay.stdout)).toMatchObject({ digest, requests: 30, truncated: false });
-  });
-
-  it('answers before it is ready, and says what is missing', async () => {
-    const repository = tempDir();
-    const { onnx } = makeModel('mlp', { input: 4, seed: 1, classes: 2 });
-    for (const name of ['a', 'b', 'c']) writeFile(repository, `${name}/1/model.onnx`, onnx);
-    writeFile(repository, 'broken/1/model.onnx', 'nonsense');
-    const server = new ServerProcess(['serve', '--repository', repository, ...ANY_PORTS, ...PATIENT]);
-    await until(() => server.log.some(({ msg }) => msg === 'listening'));
-    const { http } = server.log.find(({ msg }) => msg === 'listening') as { http: number };
-    expect((await get(http, '/v2/health/live')).status).toBe(200);
-    const early = await new HttpClient(http).get('/v2/models/a/ready');
-    expect([200, 400, 404, 503]).toContain(early.status);
-    await server.ready();
-    expect((await get(http, '/v2/health/ready')).status).toBe(200);
-    expect((await get(http, '/v2/models/broken/ready')).status).not.toBe(200);
-    const strict = await spawnCli(['serve', '--repository', repository, '--strict', ...ANY_PORTS]);
-    expect([strict.status, strict.stderr]).toEqual([
-      41,
-      expect.stringMatching(/E_MODEL_FILE: .*broken\/1\/model\.onnx: onnxruntime cannot use/),
-    ]);
   });
 
   it('serves an experiment’s policy, and one model each of several profiles', async () => {

@@ -2,18 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runResultSchema } from '../../../src/record/schema.js';
-import { summarySchema } from '../../../src/record/schema-summary.js';
 import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
-
-test('--json prints one object of the published shape and nothing else on stdout', async () => {
-  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const { status, stdout, stderr } = await runCli(['simulate', file, '--json']);
-  expect(status).toBe(0);
-  const summary = summarySchema.strict().parse(JSON.parse(stdout));
-  expect(summary).toMatchObject({ name: 'small', seed: 1, policy: 'clockwork', durationSeconds: 2 });
-  expect(summary.requests.offered).toBeGreaterThan(700);
-  expect(stderr).toMatch(new RegExp(`^seed 1\\n(?:.*\\n)*digest ${summary.digest}\\n$`));
-});
 
 test('- reads the experiment from standard input, with paths from the working directory', async () => {
   const dir = tempDir();
@@ -57,33 +46,6 @@ test('--out writes summary, logs and timeline, all whole', async () => {
     expect.arrayContaining(['t', 'request_id', 'deadline_met', 'is_coldstart']),
   );
   expect(rows).toHaveLength(summary.requests.offered);
-});
-
-test('--out of a second run keeps nothing of the first', async () => {
-  const dir = tempDir();
-  const out = join(dir, 'out');
-  const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
-  await runOk(run);
-  await runOk([...run, '--set', 'output={requestLog: false, actionLog: false, timeline: false}']);
-  expect(readdirSync(out).sort()).toEqual(['run.json', 'summary.json', 'windows.csv']);
-});
-
-test('a threshold that is not met has an exit status of its own, after the figures', async () => {
-  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const thresholds = ['--threshold', 'goodputRps>1', '--threshold', 'p50<1us'];
-  const met = await runCli(['simulate', file, '--quiet', ...thresholds.slice(0, 2)]);
-  expect(met.status).toBe(0);
-  expect(met.stdout).toMatch(/^✓ goodputRps>1: [\d.]+\/s$/m);
-  const missed = await runCli(['simulate', file, '--json', ...thresholds]);
-  expect(missed.status).toBe(3);
-  expect(JSON.parse(missed.stdout)).toMatchObject({
-    digest: expect.stringMatching(/^[0-9a-f]{16}$/),
-    thresholds: [
-      { threshold: 'goodputRps>1', ok: true },
-      { threshold: 'p50<1us', ok: false, actual: expect.any(Number) },
-    ],
-  });
-  expect(missed.stderr).toMatch(/E_THRESHOLD: p50<1us: [\d.]+ ms/);
 });
 
 test('thresholds go to a file for CI as JUnit XML', async () => {

@@ -117,15 +117,6 @@ why
     expect(await scene.flight(0)).not.toHaveProperty('trace');
   });
 
-  it('of no trace, where what was sent for one would break the journal', async () => {
-    for (const trace of ['hello world', 'two\nlines', 'x'.repeat(56), '']) {
-      const scene = warm();
-      scene.controller.offer(0, 0, 25 * MS, 3, trace);
-      scene.controller.step(0);
-      expect(await scene.flight(0)).not.toHaveProperty('trace');
-    }
-  });
-
   it.each<[string, () => Scene, (scene: Scene) => void, string[]]>([
     [
       'was late because its INFER took longer than predicted and the result was slow to come',
@@ -201,56 +192,6 @@ why
     const scene = start();
     happens(scene);
     expect(explain(await scene.flight(0))).toEqual(reasons);
-  });
-
-  it('that was late because it shared a batch with more patient requests', async () => {
-    const scene = warm();
-    scene.controller.offer(0, 0, 200 * MS, 0);
-    scene.controller.offer(0, 0, 200 * MS, 0);
-    scene.controller.step(0);
-    scene.controller.step(1 * MS);
-    const flight = await scene.flight(0);
-    const [infer] = flight.actions;
-    const late = (lastDeadlineNs: number) =>
-      explain({
-        ...flight,
-        deadlineNs: 1 * MS,
-        answer: { outcome: 'late', atNs: 9 * MS, latencyNs: 9 * MS },
-        actions: [
-          {
-            ...infer,
-            lastDeadlineNs,
-            result: { status: 'ok', beginNs: infer.expectedStartNs, endNs: 9 * MS, handledNs: 9 * MS },
-          },
-        ],
-      }).find((line) => line.startsWith('when it was sent'));
-    expect(infer.lastDeadlineNs).toBe(200 * MS);
-    expect(late(200 * MS)).toMatch(
-      /ms after the deadline; its batch has requests with deadlines up to \+200 ms$/,
-    );
-    expect(late(1 * MS)).toMatch(/ms after the deadline$/);
-  });
-
-  it('that waited behind booked work', async () => {
-    const scene = warm();
-    const batch = 5 * 16;
-    for (let i = 0; i < batch; i++) scene.controller.offer(0, 0, 100 * MS, 0);
-    scene.controller.step(0);
-    const before = scene.sent.length;
-    scene.controller.offer(0, 1 * MS, 100 * MS, 0);
-    scene.controller.step(1 * MS);
-    expect(scene.sent).toHaveLength(before);
-    let nowMs = 1;
-    while (scene.sent.length > 0) {
-      scene.finish(STATUS_OK, nowMs, nowMs + 60);
-      nowMs += 60;
-      scene.controller.step(nowMs * MS);
-    }
-    const flight = await scene.flight(batch);
-    expect(flight.answer?.outcome).toBe('timeout');
-    const [gaveUp, waited] = explain(flight);
-    expect(gaveUp).toBe('given up 20 ms after its deadline');
-    expect(waited).toMatch(/^waited 120 ms in the queue; \d+ earlier requests for the model waited$/);
   });
 
   it('whose worker was lost, and which was served by another', async () => {

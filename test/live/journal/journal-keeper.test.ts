@@ -63,16 +63,6 @@ describe('JournalKeeper', () => {
     keeper.close();
   });
 
-  it('looks again while the server runs', () => {
-    const old = journal('log', 4);
-    const keeper = keep(journal('log.1', 0), 150);
-    expect(reported).toEqual([]);
-    touch(old, 6);
-    vi.advanceTimersByTime(MINUTE_MS);
-    expect(reported).toEqual(['deleted log 100']);
-    keeper.close();
-  });
-
   it('never deletes what is being written, and says once that it is too large', () => {
     const keeper = keep(journal('log', 60), 50);
     vi.advanceTimersByTime(5 * MINUTE_MS);

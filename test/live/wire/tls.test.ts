@@ -52,13 +52,6 @@ describe('an encrypted stream', () => {
     expect(machine.quiesces).toBe(0);
     await connectTo(server.port, { tls: { ca: ours.cert } }).events.next('up');
   });
-
-  it('is not opened to a worker that does not encrypt', async ({ skip }) => {
-    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
-    const { machine, server } = await serve();
-    await complaintOf(server.port, { tls: { ca: ours.cert } });
-    expect(machine.quiesces).toBe(0);
-  });
 });
 
 /** The first line that a link has for the operator. */

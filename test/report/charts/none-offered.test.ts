@@ -1,28 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
-import { documentPage } from '../../../src/report/html/page.js';
 import { renderSvg } from '../../../src/report/html/render.js';
-import { summaryText } from '../../../src/report/index.js';
-import { runDocument } from '../../../src/report/pages/run-document.js';
-import { sweepDocument } from '../../../src/report/pages/sweep-document.js';
-import { cellFixture, gridFixture, groupFixture, partFixture, runFixture, withParts } from '../fixtures.js';
+import { cellFixture, gridFixture, groupFixture, withParts } from '../fixtures.js';
 
-const run = runFixture({ sloMs: 50, goodputRps: 480 });
 const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
-
-function tenant(name: string, offeredRps: number) {
-  return { ...partFixture(name, offeredRps, 0.75), share: 0.5, failures: run.summary.failures! };
-}
-
-describe('a group that offered nothing', () => {
-  it('has no share in tables of its run', () => {
-    const tenants = [tenant('busy', 100), tenant('idle', 0)];
-    const page = documentPage(runDocument(withParts(run, { tenant: tenants })), []);
-    const rows = page.slice(page.indexOf('<h2>By tenant</h2>')).split('<tr>');
-    const idle = rows.find((row) => row.includes('>idle<'))!.replaceAll(/<[^>]*>/g, ' ');
-    expect(idle).toMatch(/^\s*idle\s+0 %\s+50\.0 %\s+0\s+0\s+–/);
-  });
-});
 
 describe('a group that offered nothing at some values of a sweep', () => {
   /** Sections of the workload; at 2, and for `never` at no value, one of them offers nothing. */
@@ -53,12 +34,5 @@ describe('a group that offered nothing at some values of a sweep', () => {
     expect(lines.map((d) => d.match(/M/g)?.length)).toEqual([1, 1, 2, 2]);
     // The axes begin above none: nothing is drawn as 0 %.
     expect(svg.replaceAll(/<[^>]*>/g, ' ')).toMatch(/axes begin at 50\s+%/);
-  });
-
-  it('is left out of who is served, and has no share in tables', () => {
-    const text = summaryText(results);
-    expect(text).toContain('70.0 %');
-    expect(text).not.toMatch(/(^|\s)0 %/);
-    expect(documentPage(sweepDocument(results), [])).not.toMatch(/>0 %</);
   });
 });

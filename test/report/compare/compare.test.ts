@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns, runNames } from '../../../src/report/compare/compare.js';
-import { groupFixture, runFixture, withParts } from '../fixtures.js';
+import { runFixture } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
 
@@ -45,28 +45,6 @@ describe('compareRuns', () => {
       differences: [null, null],
       relative: [null, null],
     });
-  });
-
-  it('has no difference between a latency and one that is never reached, and none between two of those', () => {
-    const offeredLatencyMs = { ...BASE.summary.offeredLatencyMs, p50: null };
-    const never = changed({ offeredLatencyMs });
-    expect(figure('p50', never, BASE, never)).toMatchObject({
-      values: [Number.POSITIVE_INFINITY, BASE.summary.offeredLatencyMs.p50, Number.POSITIVE_INFINITY],
-      differences: [0, null, 0],
-      relative: [0, null, 0],
-    });
-  });
-
-  it('compares the groups that any run has', () => {
-    const groups = (share: number) => [
-      groupFixture('interactive', 50, 200, share),
-      groupFixture('batch', 500, 400, 1),
-    ];
-    const names = (...runs: RunResult[]) => compare(...runs).figures.map(({ name }) => name);
-    const [good, bad] = [1, 0.5].map((share) => withParts(BASE, { group: groups(share) }));
-    expect(figure('group.interactive.attainment', good, bad)).toMatchObject({ values: [1, 0.5] });
-    expect(figure('group.interactive.attainment', good, BASE)).toMatchObject({ values: [1, null] });
-    expect(names(BASE, BASE).filter((name) => name.includes('.'))).toEqual([]);
   });
 });
 

@@ -69,26 +69,6 @@ it('is as sure of a share as of the requests answered in time, however many came
 });
 
 describe('the bound', () => {
-  const bounds = (kind: string) => (kind === 'fifo' ? {} : { boundRps: 500 });
-
-  it('is lent by one policy to another: it depends on arrivals and GPUs alone', () => {
-    const { cells } = comparisonOf(['clockwork', 'fifo'], (kind) => ({ goodputRps: 250, ...bounds(kind) }));
-    expect(cells[0]!.results.map((result) => result!.share.mean)).toEqual([0.5, 0.5]);
-  });
-
-  it('gives way to the offered load where none is known', () => {
-    const mixed = comparisonOf(['clockwork', 'fifo'], (_, { slo }) => ({
-      goodputRps: 250,
-      ...(slo === '25ms' ? { boundRps: 500 } : {}),
-    }));
-    expect(mixed.cells.map(({ bounded, results }) => [bounded, results[0]!.share.mean])).toEqual([
-      [true, 0.5],
-      [false, 0.25],
-    ]);
-    expect(mixed.bounded).toBe(true);
-    expect(comparisonOf(['clockwork', 'fifo'], () => ({ goodputRps: 250 })).bounded).toBe(false);
-  });
-
   it('is doubted where a policy passes it', () => {
     const { warnings } = comparisonOf(['clockwork', 'fifo'], (kind) => ({
       goodputRps: kind === 'fifo' ? 501 : 400,
@@ -119,12 +99,6 @@ describe('ranks', () => {
 });
 
 describe('what cannot be compared', () => {
-  it('is a sweep of one policy', () => {
-    expect(() => comparisonOf(['fifo'], () => ({ goodputRps: 1 }))).toThrow(
-      /ran fifo only; compare needs a sweep/,
-    );
-  });
-
   it('leaves cells that some policy did not finish out of the figures over all cells', () => {
     const vary = [{ key: 'policy.kind', values: ['clockwork', 'fifo'] }, SLO];
     const failed = ['policy.kind=fifo slo=25ms seed=1', 'policy.kind=fifo slo=25ms seed=2'];
@@ -135,14 +109,5 @@ describe('what cannot be compared', () => {
     expect(comparison.policies[0]!.share.mean).toBe(0.5);
     expect(comparison.cells[0]!.results[1]).toBeNull();
     expect(policiesText(comparison)).toMatch(/^Left out: 2 runs that failed, the first with E_\w+: /m);
-  });
-
-  it('is a sweep in which no cell has all policies', () => {
-    const failed = ['policy.kind=fifo slo=25ms seed=1', 'policy.kind=clockwork slo=100ms seed=1'];
-    const vary = [{ key: 'policy.kind', values: ['clockwork', 'fifo'] }, SLO];
-    const results = policySweep({ vary, seeds: [1], failed, run: () => ({ goodputRps: 1 }) });
-    expect(() => comparePolicies({ name: 'a', results })).toThrow(
-      'a: has no cell that every policy (clockwork, fifo)',
-    );
   });
 });

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Histogram } from '../../../src/record/histogram.js';
-import { latencyMs } from '../../../src/record/latency.js';
 import type { SweepResults } from '../../../src/record/results.js';
 import { commonChoice, failedCells, headline, recommend } from '../../../src/report/study/analyze.js';
 import { aggregate } from '../../../src/report/study/points.js';
@@ -38,23 +36,6 @@ describe('aggregate', () => {
     expect(aggregate(results)).toHaveLength(36);
   });
 
-  it('has no latency where a seed had no request', () => {
-    const results = gridFixture({
-      vary: [{ key: 'slo', values: ['10ms'] }],
-      seeds: [1, 2],
-      run: (_, seed) => {
-        const cell = cellFixture({ sloMs: 10, goodputRps: 100, seed });
-        if (seed === 1) return cell;
-        const requests = { ...cell.summary.requests, offered: 0, ok: 0, late: 0, timeout: 0 };
-        return {
-          ...cell,
-          summary: { ...cell.summary, requests, offeredLatencyMs: latencyMs(new Histogram(), 0) },
-        };
-      },
-    });
-    expect(aggregate(results)[0]).toMatchObject({ p50Ms: null, p99Ms: null });
-  });
-
   it('leaves failed cells out and reports them', () => {
     const id = 'policy.scheduleAhead=5ms slo=10ms seed=2';
     const results = sweepFixture({ failed: [id] });
@@ -89,26 +70,6 @@ describe('recommend', () => {
     expect(tie?.tied.map(({ choice }) => choice['policy.scheduleAhead'])).toEqual(['1ms', '20ms']);
     const [clear] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.3 } }));
     expect(clear?.choice).toEqual({ 'policy.scheduleAhead': '20ms' });
-  });
-
-  it('knows the default by its size, not its spelling', () => {
-    const [row] = recommend(exactly({ '10ms': { '5ms': 350, '10ms': 50 } }, '0.01s'));
-    expect(row?.improvement).toBe(7);
-  });
-
-  it('says so when the default was not run, or served nothing', () => {
-    const [missing] = recommend(exactly({ '10ms': { '5ms': 350, '7ms': 50 } }));
-    expect(missing).toMatchObject({ default: null, improvement: null });
-    const [nothing] = recommend(exactly({ '10ms': { '5ms': 350, '10ms': 0 } }));
-    expect(nothing?.improvement).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it('recommends nothing when only given things were varied', () => {
-    const results = gridFixture({
-      vary: [{ key: 'workload.rate', values: ['100/s', '200/s'] }],
-      run: () => cellFixture({ sloMs: 10, goodputRps: 100 }),
-    });
-    expect(recommend(results)).toEqual([]);
   });
 });
 

@@ -23,20 +23,6 @@ describe('the axis of a varied key', () => {
     expect(values[2]!.at).toBeGreaterThan(values[1]!.at);
   });
 
-  it('has names in the order of the sweep', () => {
-    const axis = axisOf('setting', ['small', 'large', 'middle']);
-    expect(axis).toMatchObject({ kind: 'category', unit: '', isChoice: false });
-    expect(axis.values.map(({ text, at }) => [text, at])).toEqual([
-      ['small', 0],
-      ['large', 1],
-      ['middle', 2],
-    ]);
-  });
-
-  it('is of names where one number is among words: a line needs two points', () => {
-    expect(axisOf('policy.scheduleAhead', ['auto', '10ms']).kind).toBe('category');
-  });
-
   it('knows the default by its value, whether or not the sweep ran it', () => {
     expect(axisOf('slo', ['10ms', '25ms'], '0.025s').default?.text).toBe('25ms');
     expect(axisOf('slo', ['10ms', '25ms'], '100ms').default).toMatchObject({ text: '100ms', isWord: false });

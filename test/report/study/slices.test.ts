@@ -40,14 +40,6 @@ describe('sliceSweep', () => {
     ]);
   });
 
-  it('knows a default on x only where the other choices are at theirs', () => {
-    const slices = sliceSweep(policiesAt(['10ms', '50ms'], [1], () => 500));
-    expect(slices.map(({ fixed, x }) => [fixed['policy.kind'], x.default?.text])).toEqual([
-      ['clockwork', '10ms'],
-      ['escapement', undefined],
-    ]);
-  });
-
   it('prefers schedule_ahead to other numbers for x, in whatever order they are varied', () => {
     const [slice] = sliceSweep(
       gridFixture({
@@ -59,27 +51,6 @@ describe('sliceSweep', () => {
       }),
     );
     expect(slice?.x.key).toBe('policy.scheduleAhead');
-  });
-
-  it('prefers any number to names for x', () => {
-    const [slice] = sliceSweep(
-      gridFixture({
-        vary: [
-          { key: 'policy.kind', values: ['clockwork', 'fifo'] },
-          { key: 'workload.rate', values: ['1/s', '2/s'] },
-        ],
-        run,
-      }),
-    );
-    expect([slice?.x.key, slice?.series?.key]).toEqual(['workload.rate', 'policy.kind']);
-  });
-
-  it('falls back to names, and to nothing', () => {
-    const [slice] = sliceSweep(
-      gridFixture({ vary: [{ key: 'policy.kind', values: ['clockwork', 'fifo'] }], run }),
-    );
-    expect(slice?.x.kind).toBe('category');
-    expect(sliceSweep(gridFixture({ vary: [], run }))).toEqual([]);
   });
 
   it('has words, and choices that do not have the key along x, next to the numbers', () => {
@@ -104,19 +75,5 @@ describe('sliceSweep', () => {
         ],
       ]);
     }
-  });
-
-  it('shows choices without the key by themselves where no other one ran under their conditions', () => {
-    const results = policiesAt(['10ms', '50ms'], [1], () => 100);
-    const cells = results.cells.filter(({ values }) => values['policy.kind'] === 'edf');
-    const kept = results.cells.filter(({ values }) => values.slo === '50ms');
-    const [only, ...none] = sliceSweep({
-      ...results,
-      cells: [...cells, ...kept].filter((cell, i, all) => all.indexOf(cell) === i),
-    });
-    expect(only!.points.some((point) => placeAlongX(only!, point) === null)).toBe(true);
-    expect(none.length).toBeGreaterThan(0);
-    const all = [only!, ...none].flatMap(({ points }) => points);
-    expect(new Set(all).size).toBe(cells.length + kept.length - 1);
   });
 });

@@ -158,38 +158,6 @@ describe('thresholds', () => {
     const found = verdict(judged(slos, required));
     expect([found.title, found.flags !== null]).toEqual([title, hasFlags]);
   });
-
-  it('say where the choice misses them, in the table too', () => {
-    const results = judged(['10ms', '50ms'], ['attainment>=99.5%']);
-    expect(verdict(results).lines).toContain('It misses attainment>=99.5% at SLO 10 ms');
-    expect(summaryText(results)).toMatch(/^50 ms +edf .* met$/m);
-    expect(summaryText(results)).toMatch(/^10 ms +edf .* missed$/m);
-  });
-});
-
-describe('a verdict where nothing can be recommended', () => {
-  const attaining = (attainment: number | null) => {
-    const results = policiesAt(['10ms', '50ms'], [1], () => 0);
-    const cells = results.cells.map((cell) =>
-      cell.status === 'failed'
-        ? cell
-        : { ...cell, result: { ...cell.result, summary: { ...cell.result.summary, attainment } } },
-    );
-    return { ...results, cells };
-  };
-  const rates = gridFixture({
-    vary: [{ key: 'workload.rate', values: ['100/s', '200/s'] }],
-    run: ({ 'workload.rate': rate }) => cellFixture({ sloMs: 10, goodputRps: Number.parseInt(rate!, 10) }),
-  });
-  it.each<[SweepResults, string]>([
-    [attaining(0), 'No request was answered in time'],
-    [attaining(null), 'No request was offered'],
-    [{ ...rates, cells: [] }, 'No run finished'],
-    [rates, '2 combinations, and nothing to choose'],
-  ])('%#', (results, title) => {
-    const found = verdict(results);
-    expect([found.title, found.flags]).toEqual([title, null]);
-  });
 });
 
 const PRICES: Readonly<Record<string, number>> = { v100: 2.48, t4: 0.35 };
@@ -284,13 +252,5 @@ describe('a sweep over GPUs that have prices', () => {
     expect(bestOf(recommend(named))).toBe('cheapest at each SLO');
     expect(bestOf(recommend(fleets()))).toBe('cheapest');
     expect(bestOf(recommend(sweepFixture()))).toBe('best at each SLO');
-  });
-
-  it('marks it in a table with one column for the fleet', () => {
-    const text = summaryText(fleets());
-    expect(text).toMatch(/^fleet .* per hour +per million in time$/m);
-    expect(text).toMatch(/^11 × t4 +cheapest +.* 3\.85 /m);
-    // Without prices the highest goodput counts.
-    expect(verdict(unpriced(fleets({ defaults: {} }))).title).toBe('Deploy 1 × v100 + 11 × t4');
   });
 });
