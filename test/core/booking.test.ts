@@ -37,29 +37,4 @@ describe('Booking', () => {
       }),
     );
   });
-
-  it('knows when the next lane opens by itself, and follows a new schedule_ahead', () => {
-    const lanes = [new LaneTimeline(), new LaneTimeline()];
-    const booking = new Booking(lanes, 5 * MS);
-    expect(booking.nextOpeningNs).toBe(Number.POSITIVE_INFINITY);
-    for (const [gpu, sizeNs] of [20 * MS, 12 * MS].entries()) {
-      lanes[gpu].add(gpu, sizeNs, 0);
-      booking.update(gpu, 0);
-    }
-    // Strictly less than 5 ms ahead.
-    expect(booking.nextOpeningNs).toBe(7 * MS + 1);
-    booking.setAhead(15 * MS, 1 * MS);
-    expect([booking.isOpen(0), booking.isOpen(1)]).toEqual([false, true]);
-    expect(booking.nextOpeningNs).toBe(5 * MS + 1);
-    booking.setAhead(2 * MS, 1 * MS);
-    expect([booking.isOpen(0), booking.isOpen(1)]).toEqual([false, false]);
-    expect(booking.nextOpeningNs).toBe(10 * MS + 1);
-    booking.opened = false;
-    booking.advance(10 * MS + 1);
-    expect([booking.isOpen(0), booking.isOpen(1), booking.opened]).toEqual([false, true, true]);
-    expect(booking.nextOpeningNs).toBe(18 * MS + 1);
-    lanes[0].finish(0, 12 * MS);
-    booking.update(0, 12 * MS);
-    expect(booking.nextOpeningNs).toBe(Number.POSITIVE_INFINITY);
-  });
 });

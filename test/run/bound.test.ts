@@ -92,26 +92,6 @@ pipelines: { name: chain, steps: [{ model: "0", fanOut: { kind: length, mean: 2 
 });
 
 describe('what it depends on', () => {
-  it('is the largest batch that the policy uses', async () => {
-    const [four, one] = await Promise.all(
-      ['policy.maxBatch=4', 'policy.maxBatch=1'].map(async (override) =>
-        boundOf(await load(BASE, [...OVERLOAD, override])),
-      ),
-    );
-    // A batch of one takes 2.73 ms, and the last may end an SLO after the workload.
-    expect(one?.bestRps).toBeLessThanOrEqual((2000 + 25) / 2.73 / 2);
-    expect(one?.bestRps).toBeGreaterThan(2000 / 2.73 / 2 - 3);
-    expect(four?.bestRps).toBeGreaterThan(1.5 * (one?.bestRps ?? 0));
-  });
-
-  it('is the clock of the GPUs where it exceeds the nominal one', async () => {
-    const rps = async (clock: string) =>
-      (await boundOf(await load(BASE, [...OVERLOAD, `cluster.gpuClock=${clock}`]))).bestRps;
-    const nominal = await rps('[]');
-    expect(await rps('[{at: 1s, factor: 0.5}]')).toBe(nominal);
-    expect(await rps('[{at: 1s, factor: 1.2}]')).toBeGreaterThan(nominal!);
-  });
-
   it('are open-loop workloads: what closed-loop clients send depends on the answers', async () => {
     const workload = 'workload={kind: closed-loop, clients: 2, duration: 1s}';
     await expect(boundOf(await load(BASE, [workload]))).rejects.toMatchObject({

@@ -38,13 +38,6 @@ describe('classes of a run', () => {
     expect((gold.gpuShare ?? 0) + (bulk.gpuShare ?? 0)).toBeCloseTo(1, 9);
   });
 
-  it('are absent where none are declared', async () => {
-    const plain = TEXT.replace(/classes:\n.*\n.*\n/, '').replaceAll(/, class: \w+/g, '');
-    const { summary } = await simulate(await parseExperiment(plain, 'plain.yaml'));
-    expect(summary).not.toHaveProperty('classes');
-    expect(summary).not.toHaveProperty('weightedGoodputRps');
-  });
-
   it('are in the log of requests, and live in the journal, which replays to the same digest', async () => {
     const dir = tempDir();
     const experiment = await parseExperiment(TEXT, 'classes.yaml', ['workload.0.duration=500ms']);

@@ -23,14 +23,6 @@ it('is paid for while it is gone, unless it is not billed', async () => {
   expect(await costOf('{ at: 6s, gpu: 1, for: forever, billed: false }')).toBeCloseTo(6 - 1.2, 9);
 });
 
-it('does not count as idle while it is gone', async () => {
-  const whole = (await simulate(await experiment('', '2'))).summary;
-  const half = (await simulate(await experiment('{ at: 0s, gpu: 1, for: forever }', '2'))).summary;
-  const one = (await simulate(await experiment('', '1'))).summary;
-  expect(half.gpu?.execUtilization).toBeCloseTo(one.gpu?.execUtilization as number, 2);
-  expect(half.gpu?.execUtilization).toBeGreaterThan(1.5 * (whole.gpu?.execUtilization as number));
-});
-
 it('is an event of the run, as is a slow one', async () => {
   const { events, fleet, summary } = await simulate(
     await experiment('{ at: 2s, gpu: 1, for: 5s }, { at: 3s, gpu: 0, for: 1s, slowdown: 9 }'),

@@ -140,17 +140,6 @@ describe('a live run of inputs of several lengths', () => {
 });
 
 describe('lengths of a workload', () => {
-  it.each([
-    ['length: { kind: constant, value: 7 }', [7]],
-    ['length: { kind: uniform, from: 30, to: 32 }', [30, 31, 32]],
-    ['length: { kind: list, values: [5, 250] }', [5, 250]],
-  ])('%s', async (length, expected) => {
-    const path = written(EXPERIMENT.replace(/length: \{.*?\}/, length));
-    const outDir = join(path, '..', 'out');
-    await simulate(await loadExperiment(path), { outDir });
-    expect([...seenLengths(outDir)].sort((a, b) => a - b)).toEqual(expected);
-  });
-
   it('come from a column of arrivals, and from the tokens of a trace', async () => {
     const text = EXPERIMENT.replace(/workload: .*/, 'workload: { kind: arrivals, path: lengths.csv }');
     const arrivals = 'arrival_ns,model_id,slo_ns,length\n0,0,90000000,3\n5,texts,90000000,200\n';
@@ -198,11 +187,6 @@ describe('lengths of a workload', () => {
     expect(error.message).toContain(`lengths.csv:3`);
     expect(error.message).toContain(message);
   });
-
-  it('leave no capacity to take a share of', async () => {
-    const error = await rejection(loadExperiment(written(EXPERIMENT.replace('rate: 300/s', 'load: 80%'))));
-    expect(error.message).toContain('texts takes inputs of several lengths, so there is no one capacity');
-  });
 });
 
 describe('lengths of a profile', () => {
@@ -217,13 +201,6 @@ describe('lengths of a profile', () => {
     const path = written(EXPERIMENT, { 'texts.json': JSON.stringify({ ...TEXTS, ...over }) });
     const error = await rejection(loadExperiment(path));
     expect(error.message).toContain(message);
-  });
-
-  it('are known only to policies that batch by length', async () => {
-    const error = await rejection(loadExperiment(written(), ['policy.kind=fifo', 'padding=bucket']));
-    expect(error.message).toContain(
-      'fifo does not batch by length: choose batch or longest, or leave out padding',
-    );
   });
 });
 

@@ -80,21 +80,6 @@ it.each(POLICIES)('runs an experiment under %s in real time', async (kind, polic
   await expectReplay(journal, offered, summary.digest);
 });
 
-it('plays closed-loop clients, who wait for their answers', async () => {
-  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [
-    'workload={kind: closed-loop, clients: 6, think: 5ms, duration: 2s}',
-    'live.timeScale=0',
-  ]);
-  const journal = join(tempDir(), 'run.journal');
-  const { result, live: report } = await run(experiment, live(journal));
-  const played = report?.played.requests ?? 0;
-  const { requests } = result.summary;
-  expect(requests.ok + requests.late + requests.timeout + requests.rejected).toBe(requests.offered);
-  expect(requests.offered).toBe(played);
-  expect(played).toBeGreaterThan(6);
-  await expectReplay(journal, played, result.summary.digest);
-});
-
 it('leaves no logs of a run that failed', async () => {
   const experiment = await parseExperiment(EXPERIMENT, 'live.yaml');
   const outDir = tempDir();
@@ -103,14 +88,6 @@ it('leaves no logs of a run that failed', async () => {
   });
   // Neither a log nor an unfinished one under another name.
   expect(readdirSync(outDir)).toEqual([]);
-});
-
-it('says that a model without weights runs on a simulated device only', async () => {
-  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', ['live.device=cpu']);
-  await expect(run(experiment, live())).rejects.toMatchObject({
-    code: 'E_CONFIG_VALUE',
-    message: expect.stringContaining('live.yaml: models: model model-0 has a profile only'),
-  });
 });
 
 it('claims as busy only what the log says that ran, also where windows are missed', async () => {

@@ -6,14 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { checkRun } from '../../src/audit/check-run.js';
 import type { Experiment } from '../../src/config/experiment.js';
 import { GPU_ON, type GpuState } from '../../src/core/fleet-observer.js';
-import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { SIMULATED, simulate } from '../../src/run/simulated.js';
-import { Simulation } from '../../src/run/simulation.js';
 import { Simulator } from '../../src/sim/simulator.js';
 import { changeLog } from '../audit/run-folder.js';
 import { BASE, load } from '../config/experiment-files.js';
-import { rejection } from '../config/failure.js';
 import { KINDS, OPTIONS } from '../policies/gpu-loss-options.js';
 import { createPolicy, ListSource, MS, poisson } from '../sim/fixtures.js';
 
@@ -114,20 +111,6 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
     },
   );
 
-  it('make the same run again, however it is divided', async () => {
-    const { summary, fleet, windows, events } = await simulate(await load(SCALED));
-    const again = await Simulation.open(await load(SCALED));
-    while (again.nextNs < Number.POSITIVE_INFINITY) await again.advance(again.nextNs + 7 * MS);
-    expect(again.result().summary.digest).toBe(summary.digest);
-    expect(again.result()).toMatchObject({ fleet, windows, events });
-    // A decision is an event only if it wants another number of GPUs.
-    const wanted = events!.map(({ text }) => /^(\d × a \+ \d × b): ./.exec(text)?.[1]);
-    expect(wanted.every((counts, i) => counts !== undefined && counts !== wanted[i - 1])).toBe(true);
-    expect(windows.every(({ execUtilization }) => execUtilization! > 0 && execUtilization! < 1.000_001)).toBe(
-      true,
-    );
-  });
-
   it('are paid for from the order on: GPU-hours and cost follow from the log', async () => {
     const { result, dir } = await audited(await load(SCALED, ['warmup=1s']));
     const rows = readFileSync(join(dir, 'gpus.tsv'), 'utf8').trim().split('\n').slice(1);
@@ -161,11 +144,6 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
       return rows.sort((a, b) => a.t - b.t);
     });
     expect(checkRun(dir, { slackNs: 0 }).violations.map(({ rule }) => rule)).toContain('fleet');
-  });
-
-  it('are not for live runs', async () => {
-    const error = await rejection(run(await load(SCALED), live()));
-    expect(error.message).toContain('scaler.kind: reactive starts and stops GPUs, which only simulations do');
   });
 });
 

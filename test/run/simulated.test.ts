@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EngineTask, run } from '../../src/run/run.js';
-import { SIMULATED, simulate } from '../../src/run/simulated.js';
+import { simulate } from '../../src/run/simulated.js';
 import { BASE, load } from '../config/experiment-files.js';
 
 const SECTIONS = BASE.replace(
@@ -13,13 +12,6 @@ const SECTIONS = BASE.replace(
 );
 
 describe('the result of a run', () => {
-  it('carries the experiment as written and the SLO of all requests', async () => {
-    const result = await simulate(await load(BASE, ['workload.duration=1s']));
-    expect(result).toMatchObject({ experiment: BASE, overrides: ['workload.duration=1s'], sloMs: 100 });
-    expect(result.summary.by).not.toHaveProperty('group');
-    expect(await simulate(await load(BASE))).not.toHaveProperty('overrides');
-  });
-
   it('has a group for each section, by name or else by kind, with its SLO', async () => {
     const { sloMs, summary } = await simulate(await load(SECTIONS));
     expect(sloMs).toBeNull();
@@ -28,11 +20,6 @@ describe('the result of a run', () => {
       ['fixed', 100],
       ['fixed-2', 100],
     ]);
-  });
-
-  it('has one SLO where sections agree on it', async () => {
-    const { sloMs } = await simulate(await load(SECTIONS, ['slo=50ms']));
-    expect(sloMs).toBe(50);
   });
 
   it('says what happened to GPUs, and when', async () => {
@@ -53,34 +40,6 @@ describe('the result of a run', () => {
     expect(busy).toHaveLength(5);
     expect(Math.min(busy[1]!, busy[2]!)).toBeGreaterThan(busy[0]! * 1.1);
     expect(await simulate(await load(BASE, ['workload.duration=1s']))).not.toHaveProperty('events');
-  });
-
-  it('says which GPU an engine lost', async () => {
-    const lost = { atSeconds: 0.25, kind: 'GPU lost' as const, text: 'GPU 0 was lost: no answer' };
-    const losing = {
-      kind: 'live' as const,
-      drive: (task: EngineTask) => {
-        task.events.push(lost);
-        return SIMULATED.drive(task);
-      },
-    };
-    const { result } = await run(await load(BASE, ['workload.duration=1s']), losing);
-    expect(result.events).toEqual([lost]);
-  });
-
-  it('follows the lanes, the overhead and the admission of the experiment', async () => {
-    const loaded = await load(BASE, ['workload.duration=1s', 'workload.rate=2000/s', 'slo=20ms']);
-    const digest = async (...overrides: string[]) =>
-      (await simulate(await load(BASE, [...loaded.source.overrides, ...overrides]))).summary;
-    const plain = await digest('admission=none');
-    const [oneLane, overhead, predict] = [
-      await digest('admission=none', 'cluster.lanes=one'),
-      await digest('admission=none', 'cluster.overhead=1ms'),
-      await digest(),
-    ];
-    expect(new Set([plain, oneLane, overhead, predict].map(({ digest }) => digest)).size).toBe(4);
-    expect(overhead.gpu.execUtilization).toBeLessThan(plain.gpu.execUtilization! - 0.1);
-    expect([plain.requests.rejected, predict.requests.rejected > 0]).toEqual([0, true]);
   });
 
   it.each([

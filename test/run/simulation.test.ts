@@ -35,28 +35,6 @@ describe('a simulation in steps', () => {
     expect(figures(simulation.result())).toEqual(figures(await simulate(await experiment())));
   });
 
-  it('does the same with a trace that is read in blocks', async () => {
-    const rows = Array.from({ length: 30_000 }, (_, i) => `${i * 1000},${i % 2},${50 * MS}`);
-    const text = TEXT.replace(/^workload:.*\n/m, 'workload: { kind: arrivals, path: day.csv }\n');
-    const day = { 'day.csv': `arrival_ns,model_id,slo_ns\n${rows.join('\n')}\n` };
-    const simulation = await Simulation.open(await load(text, [], day));
-    while (simulation.nextNs < Number.POSITIVE_INFINITY) await simulation.advance(simulation.nextNs + MS);
-    expect(figures(simulation.result())).toEqual(figures(await simulate(await load(text, [], day))));
-  });
-
-  it('says what was answered so far', async () => {
-    const simulation = await Simulation.open(await experiment());
-    await simulation.advance(250 * MS);
-    const { offered, ok } = simulation.result().summary.requests;
-    expect(simulation.durationNs).toBe(500 * MS);
-    expect(offered).toBeGreaterThan(100);
-    expect(ok).toBeLessThanOrEqual(offered);
-    const before = simulation.result().summary.digest;
-    await simulation.advance(Number.POSITIVE_INFINITY);
-    expect(simulation.result().summary.requests.offered).toBeGreaterThan(offered);
-    expect(simulation.result().summary.digest).not.toBe(before);
-  });
-
   it('stays where it is if asked to go back, and refuses what is no time', async () => {
     const simulation = await Simulation.open(await experiment());
     await simulation.advance(100 * MS);

@@ -100,15 +100,6 @@ policy: { kind: clockwork }
     expect(summary.attainment).toBeGreaterThan(0.92);
   });
 
-  it('send what their rate allows, and no more', async () => {
-    const { small, flood } = await tenantsOf('[{ name: small }, { name: flood, rate: 50/s, burst: 10 }]');
-    const overRate = flood.failures?.overRate ?? Number.NaN;
-    expect(small.attainment).toBeGreaterThan(0.99);
-    expect(flood.requests.offered - overRate).toBeGreaterThan(50 * 15 - 2);
-    expect(flood.requests.offered - overRate).toBeLessThan(50 * 15 + 12);
-    expect(flood.requests.rejected).toBeGreaterThanOrEqual(overRate);
-  });
-
   it('are in the log of requests, and live in the journal, which replays to the same digest', async () => {
     const dir = tempDir();
     const text = file('[{ name: small }, { name: flood, rate: 20/s, burst: 2 }]')

@@ -51,27 +51,6 @@ describe('mergeCells', () => {
     expect(merged[2]!.cell.values).toEqual({ 'policy.kind': 'edf' });
   });
 
-  it('drops several keys from a cell that depends on none of them', () => {
-    const vary = [...VARY, { key: 'policy.maxExec', values: ['1ms', '2ms'] }];
-    const merged = mergeCells(
-      plan(vary, [1], ({ values }) =>
-        values['policy.kind'] === 'clockwork' ? JSON.stringify(values) : values['policy.kind']!,
-      ),
-      vary,
-    );
-    expect(merged).toHaveLength(4 + 2);
-    expect(merged.filter(({ cell }) => Object.keys(cell.values).length === 1)).toHaveLength(2);
-  });
-
-  it('keeps every cell where only some values of the key are the same run', () => {
-    const vary = [{ key: 'slo', values: ['10ms', '0.01s', '20ms'] }];
-    const merged = mergeCells(
-      plan(vary, [1], ({ values }) => (values.slo === '20ms' ? 'other' : 'same')),
-      vary,
-    );
-    expect(merged).toHaveLength(3);
-  });
-
   it('keeps cells that cannot run, each with its reason', () => {
     const merged = mergeCells(
       plan(VARY, [1], () => null),

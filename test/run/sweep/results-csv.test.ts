@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import Papa from 'papaparse';
 import { expect, test } from 'vitest';
 import { resultsCsv } from '../../../src/run/sweep/results-csv.js';
-import { runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
 import { cellResult } from './fixtures.js';
 
 const BOUND = {
@@ -77,59 +74,4 @@ test('one row a cell: varied keys as written, seed, figures; a failed cell keeps
     message: 'oh, "no"',
     goodput_rps: '',
   });
-});
-
-test('latencies are those of the request log, each in its own column', async () => {
-  const dir = tempDir();
-  // Some requests are late or rejected, so that offered and executed differ; all percentiles do as well.
-  const file = writeIn(
-    dir,
-    'run.yaml',
-    SMALL_EXPERIMENT.replace('400/s, duration: 2s', '620/s, duration: 20s'),
-  );
-  await runOk(['simulate', file, '--seed', '2', '--out', join(dir, 'run')]);
-  await runOk(['sweep', file, '--seeds', '1,2', '--threads', '1', '--out', join(dir, 'sweep')]);
-  const { data } = Papa.parse<Record<string, string>>(readFileSync(join(dir, 'sweep/results.csv'), 'utf8'), {
-    header: true,
-  });
-  const log = readFileSync(join(dir, 'run/requests.tsv'), 'utf8');
-  const { data: requests } = Papa.parse<Record<string, number>>(log.trim(), {
-    ...{ header: true, delimiter: '\t', dynamicTyping: true },
-  });
-  const msOf = ({ latency = 0 }: Record<string, number>) => latency / 1e6;
-  const executed = requests.filter(({ result }) => result === 0).map(msOf);
-  const offered = requests.map((one) => (one.deadline_met === 1 ? msOf(one) : Number.POSITIVE_INFINITY));
-  expect(executed.length).toBeLessThan(offered.length);
-  for (const [reading, latencies] of Object.entries({ executed, offered })) {
-    const sorted = latencies.sort((a, b) => a - b);
-    // Nearest rank.
-    const at = (percent: number) => sorted[Math.ceil((percent / 100) * sorted.length - 1e-9) - 1]!;
-    const percentiles = {
-      p50: at(50),
-      p90: at(90),
-      p95: at(95),
-      p99: at(99),
-      p999: at(99.9),
-      p9999: at(99.99),
-    };
-    const wanted = {
-      ...percentiles,
-      ...{ mean: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length, max: sorted.at(-1)! },
-    };
-    for (const [name, ms] of Object.entries(wanted)) {
-      const cell = data[1]![`${reading}_latency_${name}_ms`]!;
-      const found = cell === '' ? Number.POSITIVE_INFINITY : Number(cell);
-      // Percentiles are within 0.05 %.
-      if (ms === Number.POSITIVE_INFINITY) expect(found, `${reading} ${name}`).toBe(ms);
-      else expect(Math.abs(found / ms - 1), `${reading} ${name}: ${found} for ${ms}`).toBeLessThan(0.00051);
-    }
-    // Otherwise one column could hold the figure of another.
-    const { p50, p90, p95, p99 } = percentiles;
-    for (const [less, more] of [
-      [p50, p90],
-      [p90, p95],
-      [p95, p99],
-    ])
-      expect(more === Number.POSITIVE_INFINITY || more! / less! > 1.00105, reading).toBe(true);
-  }
 });

@@ -34,12 +34,6 @@ it('deals every cell and every bound to exactly one shard, in equal numbers', ()
   }
 });
 
-it('depends on the keys alone, not on their order in the grid', () => {
-  const planned = plan((i) => `cell-${i}`);
-  const keys = (from: readonly PlannedCell[]) => unitsOf(from).map(({ task }) => task.key);
-  expect(keys([...planned].reverse())).toEqual(keys(planned));
-});
-
 it('runs cells of the same result once, and none that was refused', () => {
   const planned = plan((i) => `cell-${i % 2}`);
   const refused: PlannedCell = {
@@ -76,15 +70,6 @@ it('reuses nothing that it ran itself, also where earlier results do not count',
     await runUnits(UNITS, store, runner, (_, found) => reused.push(found.status === 'done' && found.reused));
   expect(reused).toEqual(Array(8).fill(false));
   expect(ran).toHaveLength(4);
-});
-
-it('leaves out what another process has finished meanwhile', async () => {
-  const store = new CellStore(tempDir(), true);
-  const { runner, ran } = counting(1);
-  await runUnits(UNITS, store, runner, ({ id }) => {
-    if (id === 'a') store.write(cellTask('c'), JSON.stringify(cellResult(1)), 'runCell');
-  });
-  expect(ran).toEqual(['a', 'b', 'd']);
 });
 
 it('begins nothing more when a result cannot be stored', async () => {

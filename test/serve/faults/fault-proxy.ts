@@ -1,9 +1,8 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { stream } from '../../../src/base/random/streams.js';
-import { type Frame, FrameReader } from './http2-frames.js';
 
-export type Direction = 'to worker' | 'to controller';
+type Direction = 'to worker' | 'to controller';
 
 /** What a link does to the bytes that go through it. */
 interface Weather {
@@ -19,12 +18,7 @@ interface Weather {
   greeting: 'worker' | 'end' | 'silence' | 'stranger';
   /** One in so many chunks has a flipped bit; 0: none. */
   corruptEvery: number;
-  /** Replaces a frame; null: leaves it as it is. It is not asked on encrypted links. */
-  tamper: ((frame: Frame, direction: Direction) => Tampered) | null;
 }
-
-/** Bytes instead of a frame, and whether the connection breaks after them. */
-export type Tampered = { readonly bytes: Buffer; readonly cut?: boolean } | null;
 
 /** Of a slow link. */
 const PIECES_PER_SECOND = 100;
@@ -36,14 +30,13 @@ const FAIR: Weather = {
   hole: null,
   greeting: 'worker',
   corruptEvery: 0,
-  tamper: null,
 };
 
 /** A link between a controller and a worker that goes bad on command. */
 export class FaultProxy {
   readonly weather: Weather = { ...FAIR };
   port = 0;
-  /** Bits flipped and frames replaced so far. */
+  /** Bits flipped so far. */
   harmed = 0;
   /** Connections so far. */
   connections = 0;
@@ -55,7 +48,6 @@ export class FaultProxy {
   constructor(
     /** The worker's port, which may change. */
     public target: number,
-    private readonly isEncrypted: boolean,
   ) {
     this.server = this.newServer();
     onTestFinished(() => this.close());
@@ -113,28 +105,25 @@ export class FaultProxy {
 
   private join(from: Socket, to: Socket, direction: Direction): void {
     from.setNoDelay(true);
-    const frames = this.isEncrypted ? null : new FrameReader(direction === 'to worker');
     // What comes later never overtakes: timers may.
-    const queue: { readonly bytes: Buffer; readonly cut: boolean }[] = [];
+    const queue: Buffer[] = [];
     const deliver = () => {
       const next = queue.shift();
-      if (next === undefined) return;
-      if (!to.destroyed) to.write(next.bytes);
-      if (next.cut) from.destroy();
+      if (next !== undefined && !to.destroyed) to.write(next);
     };
     let dueMs = 0;
     from.on('data', (chunk: Buffer) => {
       const { delayMs, jitterMs, bytesPerSecond, hole } = this.weather;
-      const { bytes, cut } = this.harm(chunk, frames, direction);
+      const bytes = this.harm(chunk);
       if (hole === 'both' || hole === direction) return;
       const nowMs = performance.now();
       dueMs = Math.max(dueMs, nowMs + delayMs + jitterMs * this.jitter());
       const pieceBytes =
         bytesPerSecond === 0 ? bytes.length : Math.max(1, bytesPerSecond / PIECES_PER_SECOND);
-      for (let at = 0; at < bytes.length || (cut && at === 0); at += pieceBytes) {
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
         const piece = bytes.subarray(at, at + pieceBytes);
         if (bytesPerSecond > 0) dueMs += (1000 * piece.length) / bytesPerSecond;
-        queue.push({ bytes: piece, cut: cut && at + pieceBytes >= bytes.length });
+        queue.push(piece);
         if (dueMs <= nowMs && queue.length === 1) deliver();
         else setTimeout(deliver, Math.ceil(dueMs - nowMs));
       }
@@ -142,25 +131,15 @@ export class FaultProxy {
     from.on('close', () => to.destroy());
   }
 
-  private harm(chunk: Buffer, frames: FrameReader | null, direction: Direction) {
-    const { corruptEvery, tamper } = this.weather;
-    const whole = frames?.read(chunk) ?? [];
-    const parts = frames === null ? [chunk] : [];
-    let cut = false;
-    for (const frame of whole) {
-      if (cut) break;
-      const tampered = tamper?.(frame, direction) ?? null;
-      parts.push(tampered?.bytes ?? frame.bytes);
-      if (tampered !== null) this.harmed++;
-      cut = tampered?.cut === true;
-    }
-    const bytes = Buffer.concat(parts);
+  private harm(chunk: Buffer): Buffer {
+    const { corruptEvery } = this.weather;
+    const bytes = Buffer.from(chunk);
     this.chunks++;
-    if (corruptEvery > 0 && this.chunks % corruptEvery === 0 && bytes.length > 0) {
+    if (corruptEvery > 0 && this.chunks % corruptEvery === 0) {
       bytes[(this.chunks * 7919) % bytes.length] ^= 1 << (this.chunks % 8);
       this.harmed++;
     }
-    return { bytes, cut };
+    return bytes;
   }
 
   private close(): void {

@@ -8,7 +8,7 @@ import { faultyProcess, Rig, type RigOptions } from './rig.js';
 import { CLIENT_FAULTS } from './scenarios/clients.js';
 import { CONTROLLER_FAULTS } from './scenarios/controllers.js';
 import { encryptionFaults } from './scenarios/encryption.js';
-import { FRAME_FAULTS, LINK_FAULTS } from './scenarios/links.js';
+import { LINK_FAULTS } from './scenarios/links.js';
 import { DOUBLING, IDLE, modelFaults, writeModels } from './scenarios/models.js';
 import { DISK_FAULTS, RESOURCE_FAULTS } from './scenarios/resources.js';
 import { WORKER_FAULTS } from './scenarios/workers.js';
@@ -22,11 +22,7 @@ it.each<[string, readonly Scenario[], RigOptions?]>([
   ['faults of workers under escapement', WORKER_FAULTS],
   ['faults of controllers', CONTROLLER_FAULTS],
   ['faults of links', LINK_FAULTS],
-  [
-    'damaged frames, and late ones under narrow windows',
-    [...FRAME_FAULTS, ...links(/late|carries/)],
-    CLOCKWORK,
-  ],
+  ['late links under narrow windows', links(/late|carries/), CLOCKWORK],
   ['clients that break off, and processes that run out of something', [...CLIENT_FAULTS, ...RESOURCE_FAULTS]],
   ['a journal or log that cannot be written', DISK_FAULTS, { keepsFiles: false }],
 ])('%s: no request is lost or failed without need', TIMEOUT, async (_, scenarios, options) => {

@@ -24,7 +24,7 @@ export class Pair {
     for (let i = 0; i < WORKERS; i++) this.workers.push(this.newWorker());
     for (const worker of this.workers) {
       const port = (await worker.ready()).port as number;
-      for (const links of this.links) links.push(await new FaultProxy(port, false).listen());
+      for (const links of this.links) links.push(await new FaultProxy(port).listen());
     }
     await this.startController(0);
     await this.startController(1, ['--standby']);

@@ -63,12 +63,12 @@ export class Rig {
   }
 
   async start(): Promise<this> {
-    const { workers = 2, linkTls } = this.options;
+    const { workers = 2 } = this.options;
     for (let i = 0; i < workers; i++) this.workers.push(this.newWorker(0));
     for (const worker of this.workers) {
       const port = (await worker.ready()).port as number;
       this.ports.push(port);
-      this.links.push(await new FaultProxy(port, linkTls !== undefined).listen());
+      this.links.push(await new FaultProxy(port).listen());
     }
     await this.startController();
     return this;
