@@ -25,24 +25,6 @@ function offer(line: GpuQueue, slot: number, model: number, deadlineMs = LATE): 
 }
 
 describe('GpuQueue', () => {
-  it('refuses what would end after its deadline behind all that waits', () => {
-    const line = queue();
-    offer(line, 0, 0);
-    expect(offer(line, 1, 1, 5.999)).toBe(false);
-    expect(offer(line, 2, 1, 6)).toBe(true);
-    expect(line.offer(3, 2, 10 * MS, 2 * MS)).toBe(false);
-  });
-
-  it('splits a batch that began too late for all of it, and lets go of what is lost', () => {
-    const line = queue();
-    for (let slot = 0; slot < 4; slot++) offer(line, slot, 0, 9);
-    expect(take(line, 3)).toEqual([0, 1]);
-    expect(line.backlogNs).toBe(5 * MS);
-    expect(take(line, 6)).toEqual([2]);
-    expect(take(line, 6.001)).toEqual([]);
-    expect(line.length).toBe(0);
-  });
-
   it('whatever happens, everyone is taken once, in order, and the backlog is that of the batches', () => {
     const operation = fc.record({
       kind: fc.constantFrom('offer', 'offer', 'offer', 'offer', 'take', 'remove', 'shift'),

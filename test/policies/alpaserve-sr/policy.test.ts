@@ -22,17 +22,6 @@ function alpaserve(
 }
 
 describe('alpaserve-sr: queues', () => {
-  it('a request goes to the GPU with the shortest queue of those that hold its model', () => {
-    const harness = alpaserve([[0, 1], [0, 1], [2]]);
-    expect(harness.arrive(0, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.arrive(1, [1])).toEqual(['INFER model 1 batch 1 on GPU 1']);
-    // GPU 0 is free at 3, GPU 1 at 4, then GPU 0 at 6 at the earliest.
-    harness.arrive(1, [0]);
-    harness.arrive(1, [1]);
-    expect(harness.end(3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.end(4)).toEqual(['INFER model 1 batch 1 on GPU 1']);
-  });
-
   it('what would end late is rejected at once, and only that', () => {
     const harness = alpaserve([[0, 1, 2]]);
     harness.arrive(0, [0]);
@@ -45,14 +34,6 @@ describe('alpaserve-sr: queues', () => {
     harness.end(6);
     harness.end(9);
     expect(harness.answers.at(-1)).toBe('request 3 ok at 9');
-  });
-});
-
-describe('alpaserve-sr: between placements', () => {
-  it('a request that its LOAD would make late is rejected, yet the model comes', () => {
-    const harness = alpaserve([[]]);
-    expect(harness.arrive(0, [0], 10.999)).toEqual(['LOAD model 0 on GPU 0']);
-    expect(harness.answers).toEqual(['request 0 rejected at 0']);
   });
 });
 

@@ -39,11 +39,4 @@ describe('clockwork with scheduleAhead: auto', () => {
     expect(harness.controller.tuned.scheduleAheadNs).toBeGreaterThan(1 * MS);
     expect(harness.controller.tuned.scheduleAheadNs).toBeLessThan(2.1 * MS);
   });
-
-  it('tells nothing of itself where schedule_ahead is given', () => {
-    const options = { scheduleAhead: 5 * MS, maxBatch: 8, maxExec: 250 * MS };
-    const harness = new PolicyHarness({ policy: 'clockwork', options, models: models(1) });
-    expect(harness.controller.tuned).toEqual({});
-    expect(clockwork(100).controller.tuned).toEqual({ scheduleAheadNs: 2 * MS, marginNs: 0 });
-  });
 });

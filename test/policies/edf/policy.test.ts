@@ -31,16 +31,6 @@ describe('edf: order', () => {
     expect(harness.end(3)).toEqual(['INFER model 2 batch 1 on GPU 0']);
     expect(harness.end(6)).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
-
-  it('SLOs within one model count each by itself', () => {
-    const harness = busy();
-    harness.arrive(1, [1], 60);
-    harness.arrive(1, [2], 40);
-    harness.arrive(2, [1], 20);
-    // Model 1 comes first by its later request; both fit into one batch by 22 ms.
-    expect(harness.end(3)).toEqual(['INFER model 1 batch 2 on GPU 0']);
-    expect(harness.end(8)).toEqual(['INFER model 2 batch 1 on GPU 0']);
-  });
 });
 
 describe('edf: batches', () => {

@@ -25,22 +25,6 @@ function chooserOf(specs: readonly ModelSpec[] = models(2), gpus = 1) {
 }
 
 describe('which batch is run', () => {
-  it('takes twice as long at half the clock', () => {
-    const { books, choice } = chooserOf();
-    books.wait(0, 9, 9);
-    expect(choice()).toMatchObject({ size: 2 });
-    books.cluster.clock[0] = 0.5;
-    expect(choice()).toMatchObject({ size: 1 });
-  });
-
-  it('is of a model that is warm on the GPU', () => {
-    const { books, choice } = chooserOf(models(2), 2);
-    books.wait(0, 50);
-    expect(choice(0, 0, 1)).toBeNull();
-    books.warm(1, [0]);
-    expect(choice(0, 0, 1)).toMatchObject({ model: 0 });
-  });
-
   it('gives slack more weight where models differ in cost', () => {
     const dear = models(1, { execNs: [6 * MS, 10 * MS, 16 * MS] });
     const unlike = chooserOf([...models(1), ...dear]);

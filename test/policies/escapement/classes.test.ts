@@ -62,12 +62,6 @@ describe('under overload', () => {
   });
 });
 
-it('classes that weigh the same are served the same', async () => {
-  const classes = '[{ name: gold, weight: 3 }, { name: bulk, weight: 3 }]';
-  const { gold, bulk } = await summaryOf(classes, 900, 900, 'maxBatch: 4');
-  expect(gold.attainment! / bulk.attainment!).toBeCloseTo(1, 1);
-});
-
 it('a single class decides as no class does, whatever it weighs', async () => {
   const single = file('[{ name: gold, weight: 7 }]', 900, 300).replaceAll('class: bulk', 'class: gold');
   const none = single.replace(/classes: .*\n/, '').replaceAll(', class: gold', '');

@@ -9,12 +9,6 @@ function arrive(demand: DemandForecast, fromMs: number, toMs: number, everyMs: n
 }
 
 describe('DemandForecast', () => {
-  it('expects nothing of a model that was never asked for', () => {
-    const demand = new DemandForecast(2);
-    arrive(demand, 0, 1000, 10);
-    expect(demand.rateRps(1, S)).toBe(0);
-  });
-
   it.each([1, 5, 60])('expects of steady traffic its rate, %d s after the start as later', (seconds) => {
     const demand = new DemandForecast(1);
     arrive(demand, 0, seconds * 1000, 20);

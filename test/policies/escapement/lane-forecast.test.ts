@@ -2,15 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { LaneForecast } from '../../../src/policies/escapement/lane-forecast.js';
 
 describe('LaneForecast', () => {
-  it('does not expect an end to have been, of which the result would have come', () => {
-    const lane = new LaneForecast();
-    lane.add(1, 30, 0, 0, 30);
-    lane.add(2, 50, 0, 30, 80);
-    // Results take 5: at 50, the first has not ended before 45.
-    expect(lane.freeNs(50, 5)).toBe(95);
-    expect(lane.plannedFreeNs).toBe(80);
-  });
-
   it('is put right by results, and tells how the plan was', () => {
     const lane = new LaneForecast();
     lane.add(1, 30, 0, 10, 45);
@@ -26,14 +17,6 @@ describe('LaneForecast', () => {
     lane.finish(3, 205, 3);
     expect(lane.ended).toMatchObject({ freeNs: 90, wasBusy: false });
     expect([lane.length, lane.freeNs(96, 0)]).toEqual([0, 0]);
-  });
-
-  it('does not let work begin before it got there', () => {
-    const lane = new LaneForecast();
-    lane.add(1, 30, 0, 0, 30);
-    lane.add(2, 50, 28, 30, 80);
-    lane.finish(1, 29, 10);
-    expect(lane.headEndNs).toBe(38 + 50);
   });
 
   it('keeps any number in order, whichever ends first', () => {

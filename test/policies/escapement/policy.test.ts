@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING } from '../../../src/core/action.js';
+import { STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import { AUTO } from '../../../src/policies/entry.js';
 import { models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
@@ -44,25 +44,6 @@ describe('escapement: INFER', () => {
     ]);
   });
 
-  it('leaves what it can no longer serve, and goes on with the next', () => {
-    const harness = escapement();
-    harness.arrive(0, [0, 0, 0, 0]);
-    harness.arrive(0, [1, 1], 11);
-    // Result and timeout come together: at 8 one of the two can just be served.
-    expect(harness.end(8)).toEqual(['INFER model 1 batch 1 on GPU 0']);
-    harness.step(9);
-    expect(harness.answers.at(-1)).toBe('request 5 timeout at 9');
-  });
-
-  it('gets another chance if it missed its window, as long as it can be in time', () => {
-    const harness = escapement();
-    harness.arrive(0, [0], 20);
-    expect(harness.end(10, 'INFER', STATUS_INFER_TOO_LATE)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.end(11, 'INFER', STATUS_WEIGHTS_MISSING)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-    expect(harness.end(18, 'INFER', STATUS_INFER_TOO_LATE)).toEqual([]);
-    expect(harness.answers).toEqual(['request 0 timeout at 18']);
-  });
-
   it('is not sent again in the very instant in which the GPU refused it', () => {
     const harness = escapement();
     harness.arrive(0, [0], 20);
@@ -73,13 +54,6 @@ describe('escapement: INFER', () => {
 });
 
 describe('escapement: refusal', () => {
-  it('is at once where no INFER is short enough', () => {
-    const harness = escapement();
-    harness.arrive(0, [0], 2.9);
-    expect(harness.answers).toEqual(['request 0 rejected at 0']);
-    expect(harness.arrive(0, [0], 3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
-  });
-
   it('is at once where the model would have to be loaded first, and that takes too long', () => {
     const harness = escapement({}, [0]);
     // It is loaded for those that will come, though.
@@ -105,12 +79,6 @@ describe('escapement: refusal', () => {
 });
 
 describe('escapement: placement', () => {
-  it('loads first what more requests wait for', () => {
-    const harness = escapement({}, []);
-    expect(harness.arrive(0, [0, 1, 1])).toEqual(['LOAD model 1 on GPU 0']);
-    expect(harness.end(8, 'LOAD')).toEqual(['LOAD model 0 on GPU 0', 'INFER model 1 batch 2 on GPU 0']);
-  });
-
   it('evicts what is worth least for its pages', () => {
     const harness = escapement({ models: models(3), pages: 4 }, [0, 1]);
     for (let ms = 0; ms < 1000; ms += 10) {
@@ -123,13 +91,6 @@ describe('escapement: placement', () => {
       'UNLOAD model 1 on GPU 0',
       'LOAD model 2 on GPU 0',
     ]);
-  });
-
-  it('lets models of equal demand take turns where there is room for one, and no oftener than serves all', () => {
-    const harness = escapement({ pages: 2, options: { fairness: 0 } }, []);
-    // A request each 5 ms, an SLO of 100 ms, a LOAD of 8 ms.
-    expect(swapsOf(harness, 0, 3000)).toBeLessThan(150);
-    expect(harness.answers.filter((answer) => !answer.includes(' ok '))).toEqual([]);
   });
 
   it('brings models back before anyone asks for them again', () => {
@@ -160,17 +121,3 @@ describe('escapement: GPUs that share one lane', () => {
     expect(harness.arrive(1, [0], 10)).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 });
-
-/** Two models are asked for in turn, a request every 5 ms. Returns how often the one that the GPU holds changed. */
-function swapsOf(harness: PolicyHarness, fromMs: number, toMs: number): number {
-  const { held } = harness.controller.cluster;
-  let swaps = 0;
-  let before = held.has(1, 0);
-  for (let ms = fromMs; ms < toMs; ms++) {
-    if (ms % 5 === 0) harness.arrive(ms, [(ms / 5) % 2]);
-    harness.settle(ms, ms);
-    if (held.has(1, 0) !== before) swaps++;
-    before = held.has(1, 0);
-  }
-  return swaps;
-}

@@ -27,12 +27,6 @@ function served(harness: PolicyHarness, order: readonly number[]): PolicyHarness
 const LOADED = 20;
 
 describe('fifo: batches', () => {
-  it('a batch goes when it is full', () => {
-    const harness = served(fifo(), [0]);
-    expect(harness.arrive(LOADED, [0, 0, 0])).toEqual([]);
-    expect(harness.arrive(LOADED + 1, [0])).toEqual(['INFER model 0 batch 4 on GPU 0']);
-  });
-
   it('a batch goes when its oldest request has waited for the maximum delay, in the smallest size that fits', () => {
     const harness = served(fifo(), [0]);
     harness.arrive(LOADED, [0]);
@@ -80,26 +74,6 @@ describe('fifo: SLOs', () => {
 });
 
 describe('fifo: placement', () => {
-  it('the least recently used model makes room', () => {
-    const harness = served(fifo(), [0, 1, 2, 0]);
-    expect(harness.arrive(80, [4])).toEqual(['UNLOAD model 1 on GPU 0', 'LOAD model 4 on GPU 0']);
-  });
-
-  it('a model that requests wait for, or that runs, is not evicted', () => {
-    const harness = served(fifo(), [0, 1, 2]);
-    // Model 0 runs, a request waits for model 1.
-    harness.arrive(60, [0, 0, 0, 0, 1]);
-    expect(harness.arrive(61, [4])).toEqual(['UNLOAD model 2 on GPU 0', 'LOAD model 4 on GPU 0']);
-  });
-
-  it('where every model is needed a LOAD waits, and goes when one no longer is', () => {
-    const harness = served(fifo(), [0, 1, 2]);
-    harness.arrive(60, [0, 0, 0, 0, 1, 2]);
-    expect(harness.arrive(61, [4])).toEqual([]);
-    harness.settle(62, 100);
-    expect(harness.answers).toHaveLength(7);
-  });
-
   it('no copy is made at the cost of another model, nor while a GPU that has one is free', () => {
     const full = served(fifo({ gpus: 2, pages: 2 }), [0, 1]);
     full.arrive(40, [0, 0, 0, 0]);

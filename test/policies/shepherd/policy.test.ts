@@ -55,13 +55,6 @@ describe('shepherd: preemption', () => {
     expect(harness.answers.at(-1)).toBe('request 0 ok at 13');
   });
 
-  it('never gives way to a batch of the same size', () => {
-    const harness = shepherd({}, { preemption: 1 });
-    harness.arrive(0, [0]);
-    expect(harness.arrive(1, [1])).toEqual([]);
-    expect(harness.arrive(1, [2, 2])).toEqual(['ABORT model 0 on GPU 0']);
-  });
-
   it('requests of its own model join what it runs in a larger batch', () => {
     const harness = shepherd();
     harness.arrive(0, [0]);
@@ -70,14 +63,6 @@ describe('shepherd: preemption', () => {
     harness.end(1, 'ABORT');
     expect(harness.end(1, 'INFER', STATUS_ABORTED)).toEqual(['INFER model 0 batch 4 on GPU 0']);
     expect(harness.outstanding[0].count).toBe(4);
-  });
-
-  it('counts only requests that can still be met once the GPU is free', () => {
-    const harness = shepherd();
-    harness.arrive(0, [0]);
-    // Four take 8 ms.
-    expect(harness.arrive(1, [1, 1, 1, 1], 7.9)).toEqual([]);
-    expect(harness.arrive(1, [2, 2, 2, 2], 8)).toEqual(['ABORT model 0 on GPU 0']);
   });
 
   it('knows from the last time what it takes, and lets end what ends as soon', () => {

@@ -38,10 +38,4 @@ describe('targetBatch', () => {
     // Two gather in 5 ms and take 7; three take 9 and gather in 7.5.
     expect(target(16, 400)).toBe(2);
   });
-
-  it('is at least one and never above the sizes that may be used', () => {
-    expect(target(1, 400)).toBe(1);
-    expect(target(1000, 10)).toBe(8);
-    expect(target(1000, 10, 3)).toBe(4);
-  });
 });
