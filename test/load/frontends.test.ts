@@ -62,15 +62,6 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     );
   });
 
-  it('says whether it is alive', async () => {
-    const { port } = await openFrontend(openService());
-    const target = await open(`${scheme}://127.0.0.1:${port}`);
-    const ping = () => replyTo((done) => target.ping?.(done));
-    expect([(await ping())?.status, (await ping())?.status]).toEqual(
-      scheme === 'http' ? ['HTTP 200', 'HTTP 200'] : ['gRPC OK', 'gRPC OK'],
-    );
-  });
-
   it('encrypts, for clients that check its certificate and for those that do not', async ({ skip }) => {
     skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
     const tls = selfSigned();

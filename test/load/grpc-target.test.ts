@@ -80,16 +80,6 @@ it('says of no request that it was lost which no connection took', async () => {
   expect(new Set(await Promise.all(later))).toEqual(new Set(['neverSent']));
 });
 
-it('forgets what waits for a connection that is not open yet', async () => {
-  let served = 0;
-  const target = await open(await GrpcServer.open({ infer: () => served++ * 0 }), { connections: 1 });
-  for (let i = 0; i < 3; i++) target.send({ model: 0, sloNs: NS_PER_S }, () => {});
-  expect(target.dropUnsent?.()).toBe(3);
-  expect(await send(target)).toBe(OUTCOME_OK);
-  expect(target.dropUnsent?.()).toBe(0);
-  expect(served).toBe(1);
-});
-
 it('refuses a server that is not ready, lacks a model or is not there', async () => {
   await expect(open(await GrpcServer.open({ ready: false }))).rejects.toMatchObject({
     code: 'E_SERVER',

@@ -2,7 +2,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
-import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../src/core/request.js';
+import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK } from '../../src/core/request.js';
 import { openTarget } from '../../src/load/open-target.js';
 import { play } from '../../src/load/player.js';
 import type { TargetOptions } from '../../src/load/target.js';
@@ -161,17 +161,6 @@ it('tells what was never sent from what was never answered, and sends no more of
   expect(held.requests).toHaveLength(2);
 });
 
-it('forgets what waits for a connection that is not open yet', async () => {
-  const server = await HttpServer.open({ infer: (inference) => inference.answer(200) });
-  const target = await open(server, { connections: 1 });
-  const answered: Outcome[] = [];
-  for (let i = 0; i < 3; i++) target.send({ model: 0, sloNs: NS_PER_S }, (outcome) => answered.push(outcome));
-  expect(target.dropUnsent?.()).toBe(3);
-  expect(await send(target)).toBe(OUTCOME_OK);
-  expect(target.dropUnsent?.()).toBe(0);
-  expect(answered).toEqual([]);
-});
-
 const refusals: readonly [string, HttpServerOptions, Partial<TargetOptions>, string, RegExp][] = [
   ['is not ready', { ready: false }, {}, 'E_SERVER', /127\.0\.0\.1:\d+ is not ready \(status 503\)/],
   ['lacks a model', {}, { models: ['a', 'c'] }, 'E_UNKNOWN_MODEL', /no model c; it has a, b/],
@@ -228,13 +217,6 @@ it('asks whether a server that speaks plain HTTP was meant', async () => {
   const opening = openTarget(url.replace('http', 'https'), { models: ['a'], seed: 1 });
   const message = expect.stringMatching(/; does it speak no TLS\? Then use http:\/\/$/);
   await expect(opening).rejects.toMatchObject({ code: 'E_SERVER', message });
-});
-
-it('refuses an address that is none', async () => {
-  for (const address of ['localhost', 'ftp://127.0.0.1', 'http://', '127.0.0.1:8000']) {
-    const opening = openTarget(address, { models: [], seed: 1 });
-    await expect(opening).rejects.toMatchObject({ code: 'E_USAGE' });
-  }
 });
 
 it.each([

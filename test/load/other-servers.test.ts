@@ -140,12 +140,6 @@ describe('over HTTP', () => {
     expect([words?.split(' ').length, others]).toEqual([8, []]);
   });
 
-  it('knows what Triton says of batches', async () => {
-    const { url } = await serve(TRITON);
-    const { models } = await describeServer(url, { models: ['m'], seed: 1 });
-    expect(models).toMatchObject([{ maxBatch: 4 }]);
-  });
-
   it('sends texts as JSON, and says when that cannot be', async () => {
     const inputs = [{ name: 'text', datatype: 'BYTES', shape: [-1] }];
     const { url, inferred } = await serve({ ...MLSERVER, 'GET /v2/models/m': [200, { name: 'm', inputs }] });
@@ -179,16 +173,6 @@ describe('over HTTP', () => {
     const target = await open(url, { payloads: jsonPayload([input]) });
     expect(await send(target)).toBe(OUTCOME_OK);
     expect(inferred[0].json.inputs).toEqual([input]);
-  });
-
-  it('lists the models of a server without a repository', async () => {
-    const { url } = await serve(KSERVE);
-    expect(await listModels(url, { models: [], seed: 1 })).toEqual(['m', 'n']);
-    expect(await listModels((await serve(TORCHSERVE)).url, { models: [], seed: 1 })).toBe(null);
-    await expect(open(url, { models: ['x'] })).rejects.toMatchObject({
-      code: 'E_UNKNOWN_MODEL',
-      message: expect.stringContaining('the server has no model x; it has m, n'),
-    });
   });
 
   it('asks for the newest version of a model that has nothing but versions', async () => {

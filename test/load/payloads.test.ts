@@ -56,31 +56,6 @@ describe('payloadTensors', () => {
     expect(mask).toEqual({ name: 'mask', datatype: 'BOOL', shape: [2], data: [1, 0] });
   });
 
-  it('takes a file for one text, as it is, and texts from JSON', () => {
-    const inputs = [{ name: 't', datatype: 'BYTES', shape: [-1, 1] }];
-    const image = Buffer.from([0xff, 0xd8, 0x00]);
-    expect(tensors('cat.jpg', image, inputs)).toEqual([
-      { name: 't', datatype: 'BYTES', shape: [1, 1], data: [3, 0, 0, 0, 0xff, 0xd8, 0] },
-    ]);
-    const texts = json([{ name: 't', datatype: 'BYTES', shape: [2, 1], data: ['é', ''] }]);
-    expect(tensors('a.json', texts, inputs)).toEqual([
-      { name: 't', datatype: 'BYTES', shape: [2, 1], data: [2, 0, 0, 0, 0xc3, 0xa9, 0, 0, 0, 0] },
-    ]);
-  });
-
-  it('takes the inputs of JSON as they are where the server describes none', () => {
-    const input = {
-      name: 'q',
-      datatype: 'INT8',
-      shape: [1],
-      data: [7],
-      parameters: { content_type: 'np', n: {} },
-    };
-    expect(tensors('a.json', json([input]), null)).toEqual([
-      { ...input, parameters: { content_type: 'np' } },
-    ]);
-  });
-
   const two = [...IMAGE, { name: 'y', datatype: 'FP32', shape: [1] }];
   it.each([
     [

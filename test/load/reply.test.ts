@@ -42,15 +42,3 @@ it('messages that differ in numbers and quoted names only are of one reason', ()
     { status, count: 4, message: 'no model is called "m"' },
   ]);
 });
-
-it('reasons of one status after the fifth are counted as one', () => {
-  const counts = new AnswerCounts();
-  const status = 'HTTP 503';
-  const reasons = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-  for (const message of [...reasons, 'a', 'h']) counts.add({ status, message });
-  expect(counts.list().map(({ count, message }) => [message, count])).toEqual([
-    ['f', 4],
-    ['a', 2],
-    ...['b', 'c', 'd', 'e'].map((message) => [message, 1]),
-  ]);
-});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { writeParquet } from '../../src/record/parquet.js';
-import { runCli, runOk, tempDir, words, writeIn } from '../cli/run-cli.js';
+import { runOk, tempDir, words, writeIn } from '../cli/run-cli.js';
 import { pythonWith } from '../python.js';
 
 const SCALED = `seed: 1
@@ -44,21 +44,6 @@ pandas.testing.assert_frame_equal(table, pandas.read_csv(text, sep="\\t").astype
     const { status, stderr } = spawnSync(python, ['-c', script, ...files], { encoding: 'utf8' });
     expect(status, stderr).toBe(0);
   });
-
-  it('needs a folder', async () => {
-    const { status, stderr } = await runCli(['simulate', file, '--parquet', '--quiet']);
-    expect(status).toBe(2);
-    expect(stderr).toContain('E_USAGE: missing option: --parquet needs --out');
-  });
-
-  it('leaves nothing for a later run without a scaler and without it', async () => {
-    const again = join(dir, 'again');
-    await runOk(words`simulate ${file} --parquet --out ${again} --quiet`);
-    expect(readdirSync(again)).toEqual(expect.arrayContaining(LOGS.map((log) => `${log}.parquet`)));
-    await runOk(words`simulate ${file} --set scaler.kind=none --out ${again} --quiet`);
-    const logs = readdirSync(again).filter((name) => !name.endsWith('.json'));
-    expect(logs.sort()).toEqual(['actions.tsv', 'requests.tsv', 'windows.csv']);
-  });
 });
 
 describe('writeParquet', () => {
@@ -76,14 +61,6 @@ describe('writeParquet', () => {
     expect(read.groups).toEqual([50_000, 50_000, 1]);
     expect(read.rows).toEqual(rows);
     expect(readdirSync(dir).sort()).toEqual(['long.parquet', 'long.tsv']);
-  });
-
-  it('writes a table without rows for a log without rows', async () => {
-    const dir = tempDir();
-    const columns = [{ name: 't', unit: 'ns', describe: '' }] as const;
-    await writeParquet({ path: writeIn(dir, 'empty.tsv', 't\n'), columns });
-    const { schema, rows } = await readParquet(join(dir, 'empty.parquet'));
-    expect([schema, rows]).toEqual([[['t', 'INT64']], []]);
   });
 });
 

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  OUTCOME_LATE,
-  OUTCOME_OK,
-  OUTCOME_REJECTED,
-  OUTCOME_TIMEOUT,
-  RequestTable,
-} from '../../src/core/request.js';
+import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, RequestTable } from '../../src/core/request.js';
 import { modelFairness } from '../../src/record/model-fairness.js';
 import { buildParts, costFigures } from '../../src/record/parts.js';
 import { RunTally, type RunTallyOptions } from '../../src/record/run-tally.js';
@@ -131,16 +125,6 @@ describe('the GPU time of a batch', () => {
       [0.25, 0.2],
       [0.75, 0.8],
     ]);
-  });
-
-  it('is nothing that a client sees, nor are causes and cold starts', () => {
-    const tally = tallyWith({ tenants, seesScheduler: false });
-    tally.answered(tableWith({ arrivalNs: 0, arrivalCopies: 0 }), 0, OUTCOME_REJECTED, MS, 0, null);
-    const [small] = buildParts(tally, [null], null).tenant!;
-    expect(small.requests.rejected).toBe(1);
-    expect(Object.keys(small)).not.toContain('gpuShare');
-    expect(Object.keys(small)).not.toContain('failures');
-    expect(Object.keys(small)).not.toContain('coldStarts');
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult, SweepResults } from '../../src/record/results.js';
 import { runResultSchema, sweepResultsSchema } from '../../src/record/schema.js';
-import { summaryJsonSchema, summarySchema } from '../../src/record/schema-summary.js';
+import { summaryJsonSchema } from '../../src/record/schema-summary.js';
 import type { JsonSchema } from '../json-schema.js';
 import { SUMMARY } from './fixtures.js';
 
@@ -55,11 +55,6 @@ describe('schemas', () => {
     };
     expect(runResultSchema.parse(JSON.parse(JSON.stringify(run)))).toEqual(run);
     expect(sweepResultsSchema.parse(JSON.parse(JSON.stringify(sweep)))).toEqual(sweep);
-  });
-
-  it('refuse what is missing or of another version', () => {
-    expect(runResultSchema.safeParse({ ...run, version: 1 }).success).toBe(false);
-    expect(summarySchema.safeParse({ ...SUMMARY, digest: 'abc' }).success).toBe(false);
   });
 
   it('publish a JSON Schema that describes every member', () => {

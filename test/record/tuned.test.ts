@@ -34,14 +34,3 @@ it('begins with what held when the warm-up ended, and leaves out what came after
   ]);
   expect(values).toEqual([3, 3, 3, 3, 3, 3]);
 });
-
-it('gives plain numbers as they are, several by name', () => {
-  const source = { tuned: { weight: 1.5, marginNs: 2 * MS } };
-  const recorder = new TunedTally(source, BINS);
-  expect(recorder.isEmpty).toBe(false);
-  expect(recorder.series().map(({ name, unit, values }) => [name, unit, values[0]])).toEqual([
-    ['weight', '', 1.5],
-    ['margin', 'ms', 2],
-  ]);
-  expect(new TunedTally({ tuned: {} }, BINS).isEmpty).toBe(true);
-});

@@ -6,7 +6,6 @@ import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, type Outcome } from '../../
 import { FleetTally } from '../../src/record/fleet-tally.js';
 import type { RunWindow } from '../../src/record/results.js';
 import { RunTally, type RunTallyOptions } from '../../src/record/run-tally.js';
-import { runWindowSchema } from '../../src/record/schema.js';
 import { buildSummary } from '../../src/record/summary.js';
 import { action, complete, MS, RESNET50, S, tableWith } from './fixtures.js';
 
@@ -109,13 +108,5 @@ describe('windows', () => {
     fleet.gpuChanged(0, GPU_ON, 1_500 * MS);
     const ofFleet = windowsOf(tally, fleet).map(({ execUtilization }) => execUtilization);
     expect(ofFleet.slice(0, 3)).toEqual([null, 2, 0.25]);
-  });
-
-  it('of a client have no figures of GPUs', () => {
-    const tally = tallyOf({ seesScheduler: false });
-    answer(tally, 0, 0, OUTCOME_OK, MS);
-    expect(Object.keys(windowsOf(tally)[0]!)).toEqual(
-      Object.keys(runWindowSchema.shape).filter((name) => !/Utilization|loads/.test(name)),
-    );
   });
 });

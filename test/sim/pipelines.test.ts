@@ -121,14 +121,6 @@ describe('a pipeline', () => {
     expect(answers.slice(0, 3).map(({ arrivalNs, sloNs }) => (arrivalNs + sloNs) / MS)).toEqual(byMs);
   });
 
-  it('with split: slack leaves to the rest what it takes on idle GPUs', async () => {
-    const steps = [step(0), step(1, [0]), step(2, [1])];
-    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(5, 60 * MS) });
-    const last = answers.slice(-4, -1).map(({ arrivalNs, sloNs }) => 460 * MS - arrivalNs - sloNs);
-    // An INFER, and the millisecond until the GPU has it, for each step to come.
-    expect(last).toEqual([2 * 3.73 * MS, 3.73 * MS, 0]);
-  });
-
   it('is given up between steps once those that remain take longer than its deadline allows', async () => {
     // The first step takes ten times as long as profiled, after a LOAD of 8.31 ms: 36 of 37 ms are over then.
     const steps = [step(0), step(1, [0])];
@@ -228,20 +220,6 @@ describe('a pipeline of which a model is retired', () => {
     ]);
     expect(answers.filter(({ user, model }) => user > 0 && model < 3).map(({ model }) => model)).toEqual([0]);
     expect([simulator.controller.requests.size, simulator.controller.emptySlot]).toEqual([0, 1]);
-  });
-
-  it('goes on without it where that step may be skipped', async () => {
-    const { answers, observer } = keepRecords();
-    const steps = [step(0), step(1, [0], { probability: 0.5, least: 0, mean: 0.5 })];
-    const world = { ...BASE, pipelines: [pipeline(steps)], checks: true };
-    const simulator = new Simulator({
-      ...{ ...world, createPolicy: createPolicy('edf'), source: requests(40), observer },
-    });
-    simulator.controller.retireModel(1);
-    await simulator.run();
-    const own = answers.filter(({ model }) => model === 3);
-    expect(new Set(own.map(({ outcome }) => outcome))).toEqual(new Set([OUTCOME_OK, OUTCOME_TIMEOUT]));
-    expect(answers.filter(({ model }) => model < 3).map(({ model }) => model)).toEqual(Array(40).fill(0));
   });
 });
 

@@ -32,13 +32,6 @@ describe('an arrivals file is played as it is', () => {
     expect(accents[0].model).toBe(1);
   });
 
-  test('start shifts and duration cuts; the nominal duration is the given one', async () => {
-    const path = file('cut.csv', `${HEADER}0,0,1\n10,0,1\n20,0,1\nnot,read,on\n`);
-    const { source, durationNs } = await open(path, { startNs: 100, durationNs: 20 });
-    expect(durationNs).toBe(120);
-    expect((await collect(source)).map(({ timeNs }) => timeNs)).toEqual([100, 110]);
-  });
-
   test.each(['last.csv', 'last.csv.gz'])(
     'without a duration it lasts until after the last row: %s',
     async (name) => {

@@ -81,11 +81,6 @@ describe('what a trace is, found by its header', () => {
     );
   });
 
-  test('a model is counted once, however its name is written', async () => {
-    const info = await traceInfo(file('names.csv', `${ARRIVALS}0,m,1\n1, m,1\n2,"m",1\n3,m ,1\n4,é,1\n`));
-    expect(info).toMatchObject({ functions: 2, invocations: 5 });
-  });
-
   test('a file that is no trace', async () => {
     expect((await failure(() => traceInfo(file('other.csv', 'a,b\n1,2\n')))).code).toBe('E_TRACE_HEADER');
     const unsorted = file('unsorted.csv', 'arrival_ns,model_id,slo_ns\n5,0,1\n4,0,1\n');

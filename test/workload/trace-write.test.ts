@@ -83,12 +83,6 @@ describe('writing arrivals', () => {
     );
   });
 
-  test('closed-loop clients cannot be written', async () => {
-    const clients = { kind: 'closed-loop', clients: 1, concurrency: 1, thinkNs: 0, durationNs: 9 } as const;
-    const { source } = await openWorkload(clients, context);
-    expect((await failure(() => writeArrivals(join(folder, 'x.csv'), source))).code).toBe('E_USAGE');
-  });
-
   test('what goes wrong on the way leaves nothing behind', async () => {
     const bad = file('bad.csv', 'arrival_ns,model_id,slo_ns\n0,0,1\n1,0,1\noops,0,1\n');
     const rows = Array.from({ length: 50_000 }, (_, i) => `${i},0,100000000\n`).join('');

@@ -337,17 +337,6 @@ it('lets a file say what it knows itself, and options fill the rest', async () =
   ]);
 });
 
-it('takes the size of a model for its weights, and names the columns that it does not use', async () => {
-  const path = file(
-    'sizes.csv',
-    'Model Name,Batch Size,Mean (ms),Model Size (MB),Owner,run\nm,1,2,670,me,7\nm,1,9,1,me,8\n',
-  );
-  const { profiles, notes } = await imported(path, { where: [['run', '7']] });
-  expect(profiles[0]!.weightsBytes).toBe(670e6);
-  expect(notes).toContain(`${path}: not used: Owner`);
-  expect(notes.join()).not.toContain('weights are not known');
-});
-
 it('takes the size of a model file that lies next to the measurements', async () => {
   file('sized.onnx', Buffer.alloc(12_000));
   file('sized.onnx.data', Buffer.alloc(345));

@@ -223,14 +223,6 @@ describe('what a log has besides', () => {
     expect(dropped).toMatchObject([{ why: 'no call of a model', line: 2 }]);
   });
 
-  it('leaves out the few requests that came long before the others', async () => {
-    const times = [0, ...Array.from({ length: 40 }, (_, i) => 12_000_000 + i * 0.5)];
-    const rows = times.map((at) => `${at},${at === 0 ? 'old' : 'a'}\n`);
-    const { models, spanNs, notes } = await imported(file('old.csv', `time,model\n${rows.join('')}`));
-    expect([models, spanNs]).toEqual([[{ name: 'a', requests: 40 }], 19.5e9]);
-    expect(notes).toContain('more than 104 days before the last request, and left out: 1');
-  });
-
   it.each([
     ['of any name', undefined],
     ['inside an object', undefined],
@@ -244,15 +236,6 @@ describe('what a log has besides', () => {
     const { models, dropped } = await imported(file('paths.jsonl', lines.join('')), { model });
     expect(models).toEqual([{ name: 'a', requests: 1 }]);
     expect(dropped).toEqual([expect.objectContaining({ why: 'no call of a model', count: 1 })]);
-  });
-
-  it('reads the numbers of each log in their own unit', async () => {
-    const seconds = file('s.csv', 'time,model\n1760248800.5,a\n');
-    const milliseconds = file('ms.csv', 'time,model\n1760248801750,b\n');
-    const out = file('both.csv', '');
-    const options = { slo: 1_000_000, maxBad: 0, seed: 1 };
-    const { spanNs } = await importTrace(DISK_FILES, [seconds, milliseconds], out, options);
-    expect(spanNs).toBe(1.25e9);
   });
 
   it('turns rates of Prometheus into requests, and loses none of slow series', async () => {
@@ -334,18 +317,6 @@ describe('spans of OpenTelemetry', () => {
     // Parts of requests are no losses, and the order of spans is none of requests.
     expect(trace).toMatchObject({ dropped: [], lines: 2, assumed: [] });
     expect(trace.notes).toContain('spans within requests, or of something else: 2');
-  });
-
-  it('have the model in any attribute, also of lines that are longer than what is looked at first', async () => {
-    const calls = Array.from({ length: 1000 }, (_, i) =>
-      span('predict', `${1_760_000_000_000_000_000n + BigInt(i)}`, [
-        attribute('app.ranker', { stringValue: `m${i % 3}-v2` }),
-      ]),
-    );
-    const path = file('spans.json', `${JSON.stringify(line(calls))}\n${JSON.stringify(line(calls))}\n`);
-    const trace = await imported(path, { model: 'app.ranker' });
-    expect(trace).toMatchObject({ arrivals: 2000, spanNs: 999 });
-    expect(trace.models.map(({ name }) => name)).toEqual(['m0-v2', 'm1-v2', 'm2-v2']);
   });
 });
 

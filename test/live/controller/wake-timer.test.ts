@@ -18,20 +18,3 @@ it('never wakes early, even where the clock is behind the timers', async () => {
   await vi.advanceTimersByTimeAsync(1);
   expect(lateNs).toEqual([0.25 * NS_PER_MS]);
 });
-
-it('wakes once for the last time that was set, and not for one that was cleared', async () => {
-  const started = Date.now();
-  const nowNs = () => (Date.now() - started) * NS_PER_MS;
-  const wokenMs: number[] = [];
-  const timer = new WakeTimer({ nowNs, time: REAL_TIME }, () => wokenMs.push(Date.now() - started));
-  timer.set(10 * NS_PER_MS);
-  timer.set(5 * NS_PER_MS);
-  await vi.advanceTimersByTimeAsync(20);
-  expect(wokenMs).toEqual([5]);
-  timer.set(30 * NS_PER_MS);
-  timer.clear();
-  await vi.advanceTimersByTimeAsync(20);
-  timer.set(Number.POSITIVE_INFINITY);
-  await vi.advanceTimersByTimeAsync(20);
-  expect(wokenMs).toEqual([5]);
-});

@@ -72,16 +72,6 @@ describe('a budget', () => {
     expect(hold(next, 4 * MIB)).toBe('');
   });
 
-  it('takes nothing where it refuses', () => {
-    const { budget, usedKib } = singleBudget();
-    const held = budget.open('1.1.1.1').hold();
-    held.set(MIB);
-    expect(refused(() => held.set(5 * MIB))).not.toBe('');
-    expect(usedKib()).toBe(KIB);
-    held.set(4 * MIB);
-    expect(usedKib()).toBe(4 * KIB);
-  });
-
   it('is one for all threads, and survives one of them', () => {
     const counters = newBudgetCounters(2);
     const [first, second] = [0, 1].map((slot) => new Budget(LIMITS, { counters, slot }));

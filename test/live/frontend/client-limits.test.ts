@@ -91,31 +91,6 @@ describe('requests of one address under way', () => {
     answerAll(service);
     await asked;
   });
-
-  it('are limited where a batch is cut up elsewhere', async () => {
-    const service = new FakeService([echoModel('m', true, [['x', 'FP32', [100_000]]])]);
-    const { http } = await openHttp(service, { maxClientRequests: 1 });
-    const input = {
-      name: 'x',
-      datatype: 'FP32',
-      shape: [2, 100_000],
-      parameters: { binary_data_size: 800_000 },
-    };
-    const json = JSON.stringify({ inputs: [input] });
-    const body = Buffer.concat([Buffer.from(json), Buffer.alloc(800_000)]);
-    const headers = { 'inference-header-content-length': String(json.length) };
-    expect((await http.post(INFER, body, headers)).status).toBe(503);
-    const { port } = await openGrpc(service, { maxClientRequests: 1 });
-    const grpc = new GrpcClient(port);
-    onTestFinished(() => grpc.close());
-    const raw = {
-      model_name: 'm',
-      inputs: [{ name: 'x', datatype: 'FP32', shape: [2, 100_000] }],
-      raw_input_contents: [Buffer.alloc(800_000)],
-    };
-    await expect(grpc.call('ModelInfer', raw)).rejects.toMatchObject({ code: 8 });
-    expect(service.requests).toHaveLength(0);
-  });
 });
 
 describe('memory', () => {

@@ -59,16 +59,6 @@ describe('what became of a request', () => {
     },
   );
 
-  it('503 while the service is not ready', async () => {
-    const { http, service } = await mlp();
-    service.notReady = 'draining';
-    for (const model of ['mlp', 'unknown']) {
-      const { status, headers } = await http.post(`/v2/models/${model}/infer`, { inputs: [X] });
-      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
-    }
-    expect(service.requests).toEqual([]);
-  });
-
   it('the worst of a batch', async () => {
     const { http, service } = await mlp();
     const answers = [

@@ -131,12 +131,6 @@ describe('compressed answers', () => {
     ])
       expect(await ask(port, `accept-encoding: ${accepted}`, body)).not.toContain('content-encoding');
   });
-
-  it('are not worth it for small ones', async () => {
-    const { http } = await mlp();
-    const { headers } = await http.post(INFER, { inputs: [X] }, { 'accept-encoding': 'gzip' });
-    expect(headers.get('content-encoding')).toBe(null);
-  });
 });
 
 describe('a body without JSON', () => {

@@ -7,7 +7,6 @@ import { MIB } from '../../../src/base/units.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import { newBudgetCounters } from '../../../src/live/frontend/limits.js';
-import type { InferenceRequest } from '../../../src/live/service.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 
@@ -42,23 +41,6 @@ describe('a body over the limit', () => {
     response.resume();
     expect(response.statusCode).toBe(200);
     expect(service.requests).toHaveLength(1);
-  });
-});
-
-describe('a client that is done sending', () => {
-  const infer = `${head(`content-length: ${BODY.length}`)}${BODY}`;
-
-  it('counts as gone: its request is cancelled', async () => {
-    const service = new FakeService([MLP]);
-    service.answer = null;
-    const { port } = await openHttp(service);
-    const socket = await connected(port);
-    socket.write(infer);
-    await expect.poll(() => service.requests.length).toBe(1);
-    const cancelled: InferenceRequest[] = [];
-    service.requests[0].keeper = { cancel: (request) => cancelled.push(request) };
-    socket.end();
-    await expect.poll(() => cancelled).toEqual(service.requests);
   });
 });
 

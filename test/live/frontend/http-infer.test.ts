@@ -84,16 +84,6 @@ describe('binary tensors', () => {
 describe('a batch', () => {
   const BATCH = tensor('x', 'FP32', [3, 4], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
 
-  it('keeps its order, whichever request is answered first', async () => {
-    const service = new FakeService([MLP]);
-    service.answer = null;
-    const { http } = await openHttp(service);
-    const asked = http.post('/v2/models/mlp/infer', { inputs: [BATCH] });
-    while (service.requests.length < 3) await new Promise(setImmediate);
-    for (const request of [...service.requests].reverse()) request.done(echo(request));
-    expect((await asked).json.outputs[0].data).toEqual(BATCH.data);
-  });
-
   it('met its SLO only if all of it did', async () => {
     const service = new FakeService([MLP]);
     service.answer = (request, nth) =>

@@ -134,19 +134,6 @@ describe('memory', () => {
   });
 });
 
-describe('a body in many tiny chunks', () => {
-  it('takes as much of the memory as it needs', async () => {
-    const limits = { maxInflightBytes: 4 * MIB, maxBodyBytes: MIB };
-    const { port } = await openHttp(new FakeService([MLP]), limits);
-    const chunks = '1\r\n \r\n'.repeat(20_000);
-    const answer = await exchangeRaw(
-      port,
-      `${head('connection: close\r\ntransfer-encoding: chunked')}${chunks}0\r\n\r\n`,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 503 .* as much memory as is allowed/s);
-  });
-});
-
 describe('clients that are too slow', () => {
   it('are cut off when they do not read their answers', async () => {
     const counters = newBudgetCounters(1);

@@ -143,26 +143,11 @@ describe('a request whose length or addressee others could read otherwise', () =
     expect(answersIn(heard)).toEqual([[status, body]]);
   });
 
-  it('is read in chunks, in capitals too', async () => {
-    const { port } = await openHttp(new FakeService([MLP]));
-    const heard = await exchangeRaw(
-      port,
-      post('host: x\r\nconnection: close\r\ntransfer-encoding: Chunked', chunked(BODY)),
-    );
-    expect(answersIn(heard).map(([status]) => status)).toEqual([200]);
-  });
-
   it.each([
     ['no Host', post(`content-length: ${BODY.length}`, BODY), 400, error(/Host is missing$/)],
     ['chunks in HTTP/1.0', post('transfer-encoding: chunked', chunked(BODY), '1.0'), 501, OTHER_CODING],
   ])('is refused: %s', async (_, bytes, status, body) => {
     const { port } = await openHttp(new FakeService([MLP]));
     expect(answersIn(await exchangeRaw(port, bytes + INFER))).toEqual([[status, body]]);
-  });
-
-  it('needs no Host in HTTP/1.0', async () => {
-    const { port } = await openHttp(new FakeService([MLP]));
-    const bytes = post(`content-length: ${BODY.length}`, BODY, '1.0');
-    expect(answersIn(await exchangeRaw(port, bytes)).map(([status]) => status)).toEqual([200]);
   });
 });

@@ -1,11 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { GIB } from '../../../src/base/units.js';
 import type { Provider } from '../../../src/live/device.js';
 import type { Role } from '../../../src/tools/doctor/check.js';
 import { CONTAINER, find, LAPTOP, limitsText, MAC, type Recorded, read, SERVER, statuses } from './hosts.js';
 
 const CPU = '/sys/devices/system/cpu';
-const WITHOUT_SYSTEMD = (({ '/run/systemd/system/x': _, ...files }) => ({ files }))(LAPTOP.files);
 
 /** A container of version 2 that may run on cores 0 to 7 and 12. */
 const limited = (quota: string, memory: string): Recorded => ({
@@ -90,59 +89,4 @@ it('requires room for the cache of a worker alone', () => {
   const status = (role: Role) =>
     find(read(limited('max 100000', String(GIB)), { role }), 'limits.memory').status;
   expect([status('worker'), status('controller')]).toEqual(['failed', 'ok']);
-});
-
-describe('fixes', () => {
-  it.each<[string, Recorded, object]>([
-    [
-      'limits.open-files',
-      LAPTOP,
-      {
-        commands: [
-          "printf '%s\\n' '* - nofile 65535' 'root - nofile 65535' > /etc/security/limits.d/escapement-nofile.conf",
-        ],
-        note: 'takes effect at the next login; in this shell at once: sudo prlimit --pid $$ --nofile=65535:65535; in a systemd unit: LimitNOFILE=65535',
-      },
-    ],
-    [
-      'limits.open-files',
-      CONTAINER,
-      { commands: [], note: 'start the container with --ulimit nofile=65535' },
-    ],
-    [
-      'cpu.governor',
-      LAPTOP,
-      {
-        commands: [
-          `echo 'w ${CPU}/cpu*/cpufreq/scaling_governor - - - - performance' > /etc/tmpfiles.d/escapement-governor.conf`,
-          'systemd-tmpfiles --create /etc/tmpfiles.d/escapement-governor.conf',
-        ],
-      },
-    ],
-    [
-      'cpu.governor',
-      WITHOUT_SYSTEMD,
-      {
-        commands: [`echo performance | tee ${CPU}/cpu*/cpufreq/scaling_governor > /dev/null`],
-        note: 'lost at the next reboot',
-      },
-    ],
-    [
-      'environment.allocator',
-      LAPTOP,
-      {
-        commands: [
-          'export LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0',
-        ],
-        asUser: true,
-        note: "Debian's package libjemalloc2",
-      },
-    ],
-  ])('%s', (id, host, fix) => {
-    expect(find(read(host), id).fix).toEqual({ asUser: false, ...fix });
-  });
-
-  it('are there for failures only', () => {
-    expect(read(SERVER).filter(({ fix }) => fix !== null)).toEqual([]);
-  });
 });

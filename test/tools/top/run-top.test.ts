@@ -45,12 +45,4 @@ describe('top on a terminal', () => {
     quit.abort();
     await ended;
   });
-
-  it('does not touch the terminal where there is no controller', async () => {
-    const { url, close } = await statusServer(() => ({ status: 200, body: '' }));
-    await close();
-    const { terminal, ended } = started(url);
-    await expect(ended).rejects.toMatchObject({ code: 'E_SERVER' });
-    expect(terminal.written).toBe('');
-  });
 });

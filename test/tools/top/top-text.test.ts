@@ -5,7 +5,7 @@ import { Histogram } from '../../../src/record/histogram.js';
 import { latencyMs } from '../../../src/record/latency.js';
 import { topLines } from '../../../src/tools/top/top-text.js';
 import { failuresOf } from '../../record/fixtures.js';
-import { clusterStatus, gpu, modelStatus, requestFigures } from './fixtures.js';
+import { clusterStatus, modelStatus, requestFigures } from './fixtures.js';
 
 function lines(status: ClusterStatus, rows?: number, problem = ''): string[] {
   return topLines({ url: 'http://127.0.0.1:8002', status, problem }, rows);
@@ -78,26 +78,6 @@ describe('the state of a cluster', () => {
     const all = lines(clusterStatus(100, 0, { by: { model } }));
     expect(all.filter((line) => /^model\d+ /.test(line))).toHaveLength(200);
     expect(all.at(-1)).toMatch(/^3,800 others /);
-  });
-
-  it('cuts long names on a screen, so that their figures fit', () => {
-    const model = [modelStatus(0, { key: 'a-model-with-a-name-that-is-long' })];
-    const status = clusterStatus(1, 0, { by: { model } });
-    expect(lines(status, 24).at(-1)).toMatch(/^a-model-with-a-name-tha… /);
-    expect(lines(status).at(-1)).toMatch(/^a-model-with-a-name-that-is-long /);
-  });
-
-  it('lists GPUs that are gone first, and counts them', () => {
-    const gpus = Array.from({ length: 60 }, (_, n) => gpu(n, n === 30 ? { up: false } : {}));
-    const shown = lines({ ...clusterStatus(1, 2), gpus }, 24);
-    expect(shown[3]).toMatch(/^59 of 60 GPUs up, /);
-    expect(shown[6]).toMatch(/^ 30 {2}gone /);
-  });
-
-  it('begins with what is wrong', () => {
-    const problem = 'no answer for 12 s, trying again';
-    expect(lines(clusterStatus(1, 1), 15, problem)[0]).toMatch(/^NO ANSWER FOR 12 S, TRYING AGAIN: /);
-    expect(lines(clusterStatus(1, 1, { ready: false }))[0]).toMatch(/^NOT READY: /);
   });
 
   it('has dashes for what is not known', () => {

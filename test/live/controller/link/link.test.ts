@@ -97,17 +97,6 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     expect((await events.next('up')).state).toStrictEqual(machine.state);
   });
 
-  it('reports errors of the device in words', async () => {
-    const { machine, worker, events } = await open();
-    await events.next('up');
-    machine.answering = false;
-    worker.send([infer(1)]);
-    while (machine.submitted.length === 0) await pause();
-    machine.report([{ ...resultOf(load(1)), status: 98, error: 'die GPU glüht' }]);
-    const { result } = await events.next('result');
-    expect(result).toMatchObject({ status: 98, error: 'die GPU glüht', outputs: [] });
-  });
-
   it.each([0, 7 * NS_PER_HOUR, -7 * NS_PER_HOUR])(
     'translates times, clocks being %d ns apart',
     async (aheadNs) => {

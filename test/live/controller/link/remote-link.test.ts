@@ -23,13 +23,6 @@ describe('remote worker', () => {
     },
   );
 
-  it.each(['localhost:7000', '10.0.0.1:1', '[::1]:65535', 'gpu-7.rack_2.example:7000'])(
-    'takes %s',
-    (address) => {
-      expect(new RemoteLink({ address }).name).toBe(address);
-    },
-  );
-
   it('refuses a certificate authority that is none', () => {
     const tls = { ca: Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n') };
     expect(() => new RemoteLink({ address: 'localhost:1', tls })).toThrow('cannot be used');

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KIB, MIB } from '../../../../src/base/units.js';
-import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../../src/core/request.js';
+import { OUTCOME_ERROR } from '../../../../src/core/request.js';
 import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error.js';
 import type { FrontendOptions } from '../../../../src/live/frontend/frontend.js';
 import { newBudgetCounters } from '../../../../src/live/frontend/limits.js';
@@ -83,26 +83,6 @@ describe('a frontend in a thread of its own', () => {
     expect(Buffer.from(last.inputs[0])).toEqual(values.subarray(80_000));
     last.done(echo(last));
     expect((await answered).status).toBe(500);
-  });
-
-  it('passes what went wrong', async () => {
-    const { http, service } = await serve();
-    const inputs = [tensor('a', 'FP32', [1, 2], [1, 2]), tensor('b', 'INT8', [1, 3], [1, 2, 3])];
-    service.answer = () => failure(OUTCOME_ERROR, 0, 'out of memory');
-    expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
-      status: 500,
-      json: { error: 'out of memory' },
-    });
-    service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 5e8 });
-    expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
-      status: 504,
-      json: { error: 'the SLO of 1000 ms could not be met: it waited 500.000 ms' },
-    });
-    service.answer = () => failure(OUTCOME_REJECTED, 5e9);
-    expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
-      status: 429,
-      json: { predicted_ms: 5000 },
-    });
   });
 
   it('says which clients have too many connections', async () => {

@@ -22,28 +22,6 @@ describe('GPUs of several driver generations', () => {
     expect(find(checks, 'gpu.clocks-locked').requiredFor).toEqual(['worker']);
   });
 
-  it('550: an H100 in use and too hot', async () => {
-    const checks = await checksOf('550-h100', 40 * GIB);
-    expect(lines(checks).slice(1)).toEqual([
-      'ok gpu.persistence: Enabled',
-      'failed gpu.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'skipped gpu.clocks-locked: 1275 of at most 1980 MHz, but the GPU is in use: check again when it is idle',
-      'failed gpu.throttle: hardware slowdown, software thermal slowdown, hardware thermal slowdown',
-      'failed gpu.memory: 9.18GiB free of 79.65GiB',
-      'failed gpu.processes: 4182 /usr/bin/node',
-    ]);
-    expect(find(checks, 'gpu.throttle').fix?.note).toMatch(/cooling/);
-  });
-
-  it('580: an H200 as it comes', async () => {
-    const checks = await checksOf('580-h200', 100 * GIB);
-    expect(failuresOf(checks)).toEqual([
-      'failed gpu.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'failed gpu.clocks-locked: 345 of at most 1980 MHz → nvidia-smi -i 0 -lgc 1980,1980',
-    ]);
-    expect(find(checks, 'gpu.clocks-locked').requiredFor).toEqual([]);
-  });
-
   it('595: a consumer GPU, whose application clocks are gone: locking them is required', async () => {
     const checks = await checksOf('595-rtx', 8 * GIB);
     expect(failuresOf(checks)).toEqual([
@@ -81,13 +59,6 @@ describe('throttle reasons', () => {
 });
 
 describe('a driver that does not answer', () => {
-  it('is nothing to worry about where there is none and none is wanted', async () => {
-    const [check] = await gpuChecks({ ...WISHES, run: always({ kind: 'missing' }) });
-    expect(lines([check as Check])).toEqual([
-      'skipped gpu.driver: no nvidia-smi: this machine has no NVIDIA driver',
-    ]);
-  });
-
   it.each([
     [{ kind: 'timed-out', limitMs: 5000 }, /^reboot/],
     [
@@ -116,14 +87,6 @@ describe('a driver that does not answer', () => {
     const checks = await gpuChecks({ cacheBytes: GIB, cudaWanted: true, run: always(outcome) });
     expect(lines(checks)).toEqual([`failed gpu.driver: ${found}`]);
     expect(checks[0]?.requiredFor).toEqual(['worker']);
-  });
-
-  it('because it is not loaded can be loaded', async () => {
-    const message = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
-    const [check] = await gpuChecks({ ...WISHES, run: always({ kind: 'failed', status: 9, message }) });
-    expect(lines([check as Check])).toEqual([
-      `failed gpu.driver: nvidia-smi failed: ${message} (exit status 9) → modprobe nvidia`,
-    ]);
   });
 
   it('to one question only costs the checks that need it', async () => {
