@@ -1,6 +1,6 @@
 // Loaded into a process before everything else, and into each of its threads: makes faults that cannot be made from
-// outside. The process gets messages: { clockMs } moves its clock, { crash } ends the threads whose role that is, { hang }
-// keeps one of them busy without end, { hangUntil } blocks the main thread until there is a file of that name.
+// outside. The process gets messages: { crash } ends the threads whose role that is, { hang } keeps one of them busy without
+// end, { hangUntil } blocks the main thread until there is a file of that name.
 import { existsSync } from 'node:fs';
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
 
@@ -9,18 +9,17 @@ const ROLES = ['frontend', 'executor'];
 const LOOK_MS = 20;
 const IDLE = new Int32Array(new SharedArrayBuffer(4));
 
-const shared = isMainThread ? new SharedArrayBuffer(8 + 16 * ROLES.length) : getEnvironmentData(KEY);
+const shared = isMainThread ? new SharedArrayBuffer(16 * ROLES.length) : getEnvironmentData(KEY);
 const numbers = new BigInt64Array(shared);
 
 if (isMainThread) {
   // Its child processes are none of those that get messages, and would end without a channel.
   process.env.NODE_OPTIONS = process.env.NODE_OPTIONS?.replace(/ --import=\S*inside\.mjs/, '');
   setEnvironmentData(KEY, shared);
-  process.on('message', ({ clockMs, crash, hang, hangUntil }) => {
-    if (clockMs !== undefined) Atomics.add(numbers, 0, BigInt(clockMs) * 1_000_000n);
+  process.on('message', ({ crash, hang, hangUntil }) => {
     while (hangUntil !== undefined && !existsSync(hangUntil)) Atomics.wait(IDLE, 0, 0, LOOK_MS);
-    if (crash !== undefined) Atomics.store(numbers, 1 + ROLES.indexOf(crash), 1n);
-    if (hang !== undefined) Atomics.store(numbers, 1 + ROLES.length + ROLES.indexOf(hang), 1n);
+    if (crash !== undefined) Atomics.store(numbers, ROLES.indexOf(crash), 1n);
+    if (hang !== undefined) Atomics.store(numbers, ROLES.length + ROLES.indexOf(hang), 1n);
   });
   process.channel?.unref();
 }
@@ -30,7 +29,7 @@ const real = process.hrtime.bigint.bind(process.hrtime);
 process.hrtime.bigint = () => {
   // Its thread has no event loop. What is thrown in a call of another thread may be caught there, and ends nothing.
   if (role === 'executor') crashIfAsked();
-  return real() + Atomics.load(numbers, 0);
+  return real();
 };
 // A thread that waits for events reads no clock.
 if (role === 'frontend') setInterval(crashIfAsked, LOOK_MS).unref();
@@ -43,7 +42,7 @@ function roleOf(data) {
 
 function crashIfAsked() {
   if (role === '') return;
-  const place = 1 + ROLES.indexOf(role);
+  const place = ROLES.indexOf(role);
   if (Atomics.exchange(numbers, place, 0n) === 1n) throw new Error(`the ${role} thread fails`);
   if (Atomics.exchange(numbers, ROLES.length + place, 0n) === 1n) for (;;);
 }

@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { until } from '../../../cli/server-process.js';
-import { sleep } from '../clients/counting-clients.js';
-import { NO_WORKER, type Scenario, STARTING } from '../play.js';
-import { freeze } from './workers.js';
+import { type Scenario, STARTING } from '../play.js';
 
 /** What a controller that ends and one that starts may answer. */
 const ENDING = new RegExp(`shutting down|draining|${STARTING.source}`);
@@ -27,30 +25,6 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
     excuse: ENDING,
     inject: async (rig) => {
       expect(await rig.controller?.kill('SIGTERM')).toBe(0);
-      await rig.startController();
-    },
-  },
-  {
-    name: 'the controller is asked to end just when a worker dies',
-    breaks: STARTS_AGAIN,
-    excuse: ENDING,
-    inject: async (rig) => {
-      await rig.workers[0].kill('SIGKILL');
-      expect(await rig.controller?.kill('SIGTERM')).toBe(0);
-      await rig.startController();
-      await rig.restart(0);
-    },
-  },
-  {
-    name: 'the controller is asked to end while all workers are frozen',
-    breaks: STARTS_AGAIN,
-    excuse: ENDING,
-    inject: async (rig) => {
-      for (const worker of rig.workers) worker.signal('SIGSTOP');
-      const ended = rig.controller?.kill('SIGTERM');
-      await sleep(3000);
-      for (const worker of rig.workers) worker.signal('SIGCONT');
-      expect(await ended).toBe(0);
       await rig.startController();
     },
   },
@@ -81,17 +55,6 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
     },
   },
   {
-    name: 'the controller is killed while a worker is frozen',
-    breaks: STARTS_AGAIN,
-    inject: async (rig, clients) => {
-      rig.workers[0].signal('SIGSTOP');
-      await rig.controller?.kill('SIGKILL');
-      await rig.startController();
-      await clients.someMore(30);
-      rig.workers[0].signal('SIGCONT');
-    },
-  },
-  {
     name: 'another controller comes, gets no worker, and ends',
     inject: async (rig, clients) => {
       const other = rig.newController();
@@ -113,24 +76,6 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
       // Node aborts where it cannot end the thread.
       expect([50, null]).toContain(await hung?.kill('SIGKILL'));
       await rig.startController();
-    },
-  },
-  {
-    name: 'the clock of the controller jumps ahead by a second',
-    inject: async (rig, clients) => {
-      rig.controller?.send({ clockMs: 1000 });
-      await clients.someMore(100);
-    },
-  },
-  {
-    name: 'workers and the controller are frozen in turn',
-    excuse: NO_WORKER,
-    inject: async (rig) => {
-      await freeze(rig, [0], 1500);
-      rig.controller?.signal('SIGSTOP');
-      await sleep(1500);
-      rig.controller?.signal('SIGCONT');
-      await freeze(rig, [1], 1500);
     },
   },
 ];

@@ -9,15 +9,6 @@ const FOR_MS = 3000;
 /** What happens on the way between a controller and a worker, besides what chaos draws. */
 export const LINK_FAULTS: readonly Scenario[] = [
   {
-    name: 'a link is cut ten times',
-    inject: async ({ links }) => {
-      for (let i = 0; i < 10; i++) {
-        links[1].cut();
-        await sleep(200);
-      }
-    },
-  },
-  {
     name: 'all links are cut at once',
     excuse: NO_WORKER,
     inject: async ({ links }) => {
@@ -35,7 +26,7 @@ export const LINK_FAULTS: readonly Scenario[] = [
       expect(said.filter((msg) => /cannot be reached.*ECONNREFUSED/.test(msg)).length).toBeLessThan(2);
     },
   },
-  ...[5, 500].map((delayMs) => bad(`is late by ${delayMs} ms`, { delayMs })),
+  bad('is late by 5 ms', { delayMs: 5 }),
   bad('carries a byte per millisecond', { bytesPerSecond: 1000 }),
   harmful('corrupts one of 40 chunks', { corruptEvery: 40 }),
   ...(
