@@ -76,7 +76,7 @@ const RESULTS: Readonly<Record<string, (result: number, nowNs: number) => string
  * A plugin's policy whose failures end the run as `E_PLUGIN` with its name: exceptions, violated rules of the
  * scheduler, and times with which a run would never end. Built-in policies run without this.
  */
-export function guarded(
+function guarded(
   create: () => Policy,
   { kind, file }: { readonly kind: string; readonly file: string },
 ): Policy {
