@@ -20,7 +20,7 @@ export interface Registration {
 /**
  * Phase of a worker in a cluster: it is registered, but does not fit or has no room, and is not connected; it cannot be
  * reached, is made idle, or another controller drives it; it is up, and gets the right models; its GPUs are used; they
- * are, until it is down for good; it is no longer part of the cluster.
+ * are, until it is down for good; it is no longer part of the cluster, or the cluster is closed.
  */
 type Phase = 'waiting' | 'connecting' | 'joining' | 'serving' | 'draining' | 'gone';
 
@@ -28,7 +28,7 @@ const TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
   waiting: ['connecting', 'gone'],
   connecting: ['joining', 'waiting', 'gone'],
   joining: ['serving', 'connecting', 'waiting', 'gone'],
-  serving: ['connecting', 'draining'],
+  serving: ['connecting', 'draining', 'gone'],
   draining: ['gone'],
   gone: [],
 };

@@ -257,6 +257,7 @@ export class Fleet {
   async close(): Promise<void> {
     this.events = null;
     const dialed = this.workers.filter(({ isDialed }) => isDialed);
+    for (const worker of dialed) worker.become('gone');
     await Promise.all([...dialed.map((worker) => worker.close()), ...this.closing]);
   }
 

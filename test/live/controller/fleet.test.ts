@@ -36,6 +36,18 @@ describe('assembling', () => {
     expect([added.phase, added.gpuNumbers, fleet.room]).toEqual(['waiting', [], 1]);
   });
 
+  it('has no worker that can be asked once it is closed', async () => {
+    const fleet = new Fleet([new FakeWorker('known')]);
+    const assembled = fleet.assemble(() => 0, { timeoutNs: null });
+    await vi.advanceTimersByTimeAsync(100);
+    await assembled;
+    await fleet.close();
+    let isUp = false;
+    void fleet.untilUp().then(() => (isUp = true));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(isUp).toBe(false);
+  });
+
   it('dials a limited number of dynamic workers at once', async () => {
     const fleet = new Fleet([new FakeWorker('known')], 500);
     const assembled = fleet.assemble(() => 0, { timeoutNs: null });
