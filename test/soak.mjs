@@ -20,7 +20,7 @@ if (!(minutes >= 1)) throw new Error(`--minutes ${values.minutes}: it is a numbe
 
 const failed = [];
 for (const flags of [[], ['--simulator']])
-  run(['out/bench/swarm.js', '--minutes', String(minutes), '--shrink', ...flags]);
+  run(['out/bench/swarm.js', '--minutes', String(minutes), ...flags]);
 run([VITEST, 'run', '--project=soak'], {
   CHAOS_MINUTES: String(minutes),
   CHAOS_SEED: String(randomInt(2 ** 40)),
