@@ -30,9 +30,6 @@ export class Chooser {
   private isMixed = false;
   private readonly mixed: MixedBatch;
   private readonly logCount: Float64Array;
-  /** Models to compare, and the highest score that each may have. */
-  private readonly compared: Int32Array;
-  private readonly bounds: Float64Array;
   private score = 0;
   private slackWeight = 1;
   private batchNs = 0;
@@ -47,8 +44,6 @@ export class Chooser {
   ) {
     this.mixed = new MixedBatch(requests, waiting, durations);
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
-    this.compared = new Int32Array(cluster.models.length);
-    this.bounds = new Float64Array(cluster.models.length);
     this.modelsChanged();
   }
 
@@ -66,42 +61,31 @@ export class Chooser {
    * first model if several score the same. False if no waiting request could be answered in time.
    */
   choose(gpu: number, startNs: number, afterNs: number): boolean {
-    const { waiting, logCount, compared, bounds } = this;
-    const { row, usable, size } = this.durations;
-    const { execNs, logExec } = this.durations.of(gpu);
+    const { waiting, favor, logCount } = this;
+    const { classes, words, lineCount, longestRow, count, headNs } = waiting;
+    const { mostNs, mostDense, logExec } = this.durations.of(gpu);
+    const { row, size } = this.durations;
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     this.score = Number.NEGATIVE_INFINITY;
-    const models = this.compare(gpu, startNs, afterNs, perSlack);
-    for (let i = 0; i < models; i++) {
-      const model = compared[i];
-      if (bounds[i] < this.score || (bounds[i] === this.score && model > this.model)) continue;
-      const favor = this.favor[model];
-      const hasSlos = Number.isNaN(waiting.sloNs[model]);
-      const queue = waiting.queues[model];
-      const waits = queue.length;
-      const first = row[model];
-      const end = first + usable[model];
-      let from = 0;
-      for (let at = first; at < end; at++) {
-        const endNs = startNs + execNs[at] / clock + afterNs;
-        while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
-        const left = waits - from;
-        if (left === 0 || (at > first && left <= size[at - 1])) break;
-        const count = Math.min(left, size[at]);
-        const worth = hasSlos ? this.logWorth(queue, from, count, perSlack) : logCount[count];
-        const slackNs = queue.deadlineNsAt(from) - endNs;
-        const score = worth - logExec[at] - slackNs * perSlack + favor;
-        if (score < this.score || (score === this.score && model >= this.model)) continue;
-        this.score = score;
-        this.model = model;
-        this.bucket = 0;
-        this.isMixed = false;
-        this.batchIndex = at - first;
-        this.from = from;
-        this.count = count;
+    for (let word = 0; word < words; word++)
+      for (let rest = waiting.word(gpu, word); rest !== 0; rest &= rest - 1) {
+        const model = (word << 5) + lowestBit(rest);
+        if (classes > 1 || lineCount[model] > 1) {
+          this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
+          continue;
+        }
+        // No batch can score higher than the densest, of which only the longest is not full, with the slack of the longest.
+        const longest = longestRow[model];
+        const waits = count[model];
+        const dense =
+          waits < size[longest] && longest > row[model]
+            ? Math.max(mostDense[longest - 1], logCount[waits] - logExec[longest])
+            : mostDense[longest];
+        const leastSlackNs = headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
+        const bound = dense - Math.max(0, leastSlackNs) * perSlack + favor[model];
+        if (bound > this.score) this.chooseUniform(gpu, model, startNs, afterNs, perSlack);
       }
-    }
     return this.score > Number.NEGATIVE_INFINITY;
   }
 
@@ -114,39 +98,43 @@ export class Chooser {
     return firstNs;
   }
 
-  /**
-   * Lists the models to compare, and returns their number. The one with the highest bound comes first, because its score
-   * rules out most others.
-   */
-  private compare(gpu: number, startNs: number, afterNs: number, perSlack: number): number {
-    const { waiting, compared, bounds, favor, logCount } = this;
-    const { mostNs, mostDense, logExec } = this.durations.of(gpu);
-    const { row, size } = this.durations;
+  /** Improves the choice by a batch of a model whose requests are alike but for their SLOs. */
+  private chooseUniform(
+    gpu: number,
+    model: number,
+    startNs: number,
+    afterNs: number,
+    perSlack: number,
+  ): void {
+    const { waiting, logCount } = this;
+    const { row, usable, size } = this.durations;
+    const { execNs, logExec } = this.durations.of(gpu);
     const clock = this.cluster.clock[gpu];
-    let count = 0;
-    for (let word = 0; word < waiting.words; word++)
-      for (let rest = waiting.word(gpu, word); rest !== 0; rest &= rest - 1) {
-        const model = (word << 5) + lowestBit(rest);
-        if (waiting.classes > 1 || waiting.lineCount[model] > 1) {
-          this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
-          continue;
-        }
-        // No batch can score higher than the densest, of which only the longest is not full, with the slack of the longest.
-        const longest = waiting.longestRow[model];
-        const waits = waiting.count[model];
-        const dense =
-          waits < size[longest] && longest > row[model]
-            ? Math.max(mostDense[longest - 1], logCount[waits] - logExec[longest])
-            : mostDense[longest];
-        const leastSlackNs = waiting.headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
-        const bound = dense - Math.max(0, leastSlackNs) * perSlack + favor[model];
-        const at = bound > bounds[0] && count > 0 ? 0 : count;
-        compared[count] = compared[at];
-        bounds[count++] = bounds[at];
-        compared[at] = model;
-        bounds[at] = bound;
-      }
-    return count;
+    const favor = this.favor[model];
+    const hasSlos = Number.isNaN(waiting.sloNs[model]);
+    const queue = waiting.queues[model];
+    const waits = queue.length;
+    const first = row[model];
+    const end = first + usable[model];
+    let from = 0;
+    for (let at = first; at < end; at++) {
+      const endNs = startNs + execNs[at] / clock + afterNs;
+      while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
+      const left = waits - from;
+      if (left === 0 || (at > first && left <= size[at - 1])) break;
+      const count = Math.min(left, size[at]);
+      const worth = hasSlos ? this.logWorth(queue, from, count, perSlack) : logCount[count];
+      const slackNs = queue.deadlineNsAt(from) - endNs;
+      const score = worth - logExec[at] - slackNs * perSlack + favor;
+      if (score <= this.score) continue;
+      this.score = score;
+      this.model = model;
+      this.bucket = 0;
+      this.isMixed = false;
+      this.batchIndex = at - first;
+      this.from = from;
+      this.count = count;
+    }
   }
 
   /** Improves the choice by a batch of a model whose requests differ in weight or length. */
