@@ -180,8 +180,8 @@ export class RequestSpans implements ClusterObserver {
             'escapement.action': action.id,
             'escapement.batch_size': action.batchSize,
             'escapement.gpu': action.gpu,
-            'escapement.gpu_kind': fleet.kindOf(action.gpu),
-            'escapement.worker': fleet.nameOf(action.gpu),
+            'escapement.gpu_kind': fleet.gpus.kindOf(action.gpu),
+            'escapement.worker': fleet.gpus.nameOf(action.gpu),
           };
     // Those that are undefined are left out.
     return {

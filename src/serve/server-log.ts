@@ -32,7 +32,7 @@ export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet
           `worker ${worker}`,
         ),
       gpuUp: (gpu) => {
-        const worker = fleet.nameOf(gpu);
+        const worker = fleet.gpus.nameOf(gpu);
         events.say(
           'info',
           { gpu, worker },

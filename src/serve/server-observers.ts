@@ -36,7 +36,7 @@ export function observersOf(
     statistics: listening(new StatisticsCollector(world.unixMs, cluster.models)),
     ui:
       options.ui === true
-        ? new LivePage(cluster.spec.models, settings.policy.kind, () => fleet.gpusKnown)
+        ? new LivePage(cluster.spec.models, settings.policy.kind, () => fleet.gpus.known)
         : null,
     log: loggedCluster(events, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,

@@ -210,8 +210,8 @@ export class Server {
     registerCluster(
       registry,
       controller.core,
-      (gpu) => fleet.nameOf(gpu),
-      (gpu) => fleet.kindOf(gpu),
+      (gpu) => fleet.gpus.nameOf(gpu),
+      (gpu) => fleet.gpus.kindOf(gpu),
       this.requested,
     );
     const { gpuMemory } = this.options;
@@ -277,7 +277,7 @@ export class Server {
       serves: (name) =>
         this.models.state.entries.some((entry) => entry.name === name && entry.state === 'ready'),
       versionOf: (model) => controller.modelAt(model)?.version ?? '',
-      workerOf: (gpu) => assembly.fleet.nameOf(gpu),
+      workerOf: (gpu) => assembly.fleet.gpus.nameOf(gpu),
       kindOf: (gpu) => assembly.cluster.kinds[controller.core.cluster.kindOf[gpu]],
       classes: settings.classes,
       tenants: settings.tenants.list,
@@ -307,7 +307,7 @@ export class Server {
 
 /** Number of GPUs of each kind. */
 function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): Record<string, number> {
-  const of = Array.from({ length: spec.gpus + (spec.spareGpus ?? 0) }, (_, gpu) => fleet.kindOf(gpu));
+  const of = Array.from({ length: spec.gpus + (spec.spareGpus ?? 0) }, (_, gpu) => fleet.gpus.kindOf(gpu));
   return Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length]));
 }
 

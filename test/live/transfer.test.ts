@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../src/base/clock/clock.js';
-import { areApart, buffersOf, copied, freeLarge, Signal } from '../../src/live/transfer.js';
+import { areApart, buffersOf, copied, ExecLine, freeLarge, Signal } from '../../src/live/transfer.js';
 
 it('only tensors of more than 16 KiB are apart, and only in a batch', () => {
   expect(areApart([{ bytes: 16_384 }, { bytes: 16_385 }], 2)).toBe(true);
@@ -67,4 +67,19 @@ it('frees the buffers of large tensors at once, and leaves small ones alone', ()
   expect(beforeBytes - process.memoryUsage().arrayBuffers).toBeGreaterThan(39_000_000);
   // What is gone already is no mistake.
   expect(() => freeLarge([body, small])).not.toThrow();
+});
+
+describe('ExecLine', () => {
+  it('hands one INFER over and its end back, each once', () => {
+    const executor = new ExecLine();
+    const host = new ExecLine(executor.buffer);
+    expect([host.asked, executor.takeEnd()]).toEqual([-1, null]);
+    executor.ask(2 ** 40);
+    expect([host.asked, executor.takeEnd()]).toEqual([2 ** 40, null]);
+    const end = { status: 81, beginNs: 2 ** 52 + 1, endNs: 2 ** 52 + 2, copyInNs: 3, copyOutNs: 2 ** 40 };
+    host.end(end);
+    expect(host.asked).toBe(-1);
+    expect(executor.takeEnd()).toEqual(end);
+    expect([host.asked, executor.takeEnd()]).toEqual([-1, null]);
+  });
 });

@@ -11,7 +11,10 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { log, messages } = keptLog();
-  const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
+  const assembly = {
+    clock: { nowNs: () => 0 },
+    fleet: { gpus: { nameOf: () => 'w' } },
+  } as unknown as Assembly;
   const eventLog = new EventLog(log);
   const { events } = loggedCluster(eventLog, assembly);
   const service = new FakeService([]);
@@ -33,7 +36,10 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
 
 it('warns of what is out of order, and only says what was asked for', () => {
   const { log, lines } = keptLog();
-  const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
+  const assembly = {
+    clock: { nowNs: () => 0 },
+    fleet: { gpus: { nameOf: () => 'w' } },
+  } as unknown as Assembly;
   const { events } = loggedCluster(new EventLog(log), assembly);
   events?.worker?.('w', false, 'is down: the worker shuts down', true);
   events?.worker?.('w', false, 'is down: the link broke', false);

@@ -1,7 +1,13 @@
 import { invariant } from '../../base/invariant.js';
 import type { Time, Timer } from '../../base/world/time.js';
 import { Backoff } from '../backoff.js';
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import {
+  type ActionMessage,
+  kindOfWorker,
+  type ResultMessage,
+  type WorkerDescription,
+  type WorkerState,
+} from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { ModelList, ModelReference } from '../model-list.js';
 import type { ClockSync } from './link/clock-sync.js';
@@ -89,7 +95,7 @@ export class FleetWorker {
   problem = '';
   /** Number of GPUs that it waits for room for; Infinity: it does not fit the cluster. */
   wants = 0;
-  /** Messages to send at the end of the step, while it is in service. */
+  /** Actions to send with the next `flush`, while it is in service. */
   outbox: ActionMessage[] = [];
   /** Keys of kept tensors to forget then. */
   forgotten: number[] = [];
@@ -216,9 +222,10 @@ export class FleetWorker {
     driven.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
-  /** No action needs these kept tensors any more. */
-  forget(keys: readonly number[]): void {
-    this.driven?.machine.forget?.(keys);
+  flush(): void {
+    const keys = this.forgotten.splice(0);
+    if (keys.length > 0) this.driven?.machine.forget?.(keys);
+    if (this.outbox.length > 0) this.send(this.outbox.splice(0));
   }
 
   /** Like `Machine`; rejects with `WorkerGone` if it is not driven, or lost meanwhile. */
@@ -367,4 +374,107 @@ function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
 
 function toControllerTime(result: ResultMessage, offsetNs: number): ResultMessage {
   return { ...result, beginNs: result.beginNs - offsetNs, endNs: result.endNs - offsetNs };
+}
+
+/** GPUs of a cluster: whose they are, and which are in service. Numbers of workers that left are reused, lowest first. */
+export class ClusterGpus {
+  /** Those in service. */
+  readonly up = new Set<number>();
+  /** Takes the results of all workers. Set by the controller. */
+  results: WorkerEvents['results'] = () => {};
+  /** By GPU; null: free. */
+  private readonly held: ({ readonly worker: FleetWorker; readonly local: number } | null)[] = [];
+  /** Workers with something to send. */
+  private readonly sending = new Set<FleetWorker>();
+
+  /** Number of GPUs that the cluster has numbers for. */
+  get size(): number {
+    return this.held.length;
+  }
+
+  get free(): number {
+    return this.held.filter((holder) => holder === null).length;
+  }
+
+  /** Number of them up to the last that is held. */
+  get known(): number {
+    return this.held.findLastIndex((holder) => holder !== null) + 1;
+  }
+
+  /** Adds free numbers. */
+  grow(count: number): void {
+    for (let i = 0; i < count; i++) this.held.push(null);
+  }
+
+  /** Assigns numbers to the worker's GPUs. False if too few are free. */
+  take(worker: FleetWorker, count: number): boolean {
+    const gpuNumbers = this.held.flatMap((holder, gpu) => (holder === null ? gpu : [])).slice(0, count);
+    if (gpuNumbers.length < count) return false;
+    worker.gpuNumbers = gpuNumbers;
+    for (const [local, gpu] of gpuNumbers.entries()) this.held[gpu] = { worker, local };
+    return true;
+  }
+
+  /** Frees the worker's numbers. */
+  release(worker: FleetWorker): void {
+    for (const gpu of worker.gpuNumbers) this.held[gpu] = null;
+    worker.gpuNumbers = [];
+  }
+
+  /** Number of the GPU on its own worker. */
+  localOf(gpu: number): number {
+    return this.held[gpu]?.local ?? 0;
+  }
+
+  /** Name of the GPU's worker; empty: no worker has that GPU. */
+  nameOf(gpu: number): string {
+    return this.held[gpu]?.worker.name ?? '';
+  }
+
+  /** Name of the GPU's kind; empty: no worker has that GPU. */
+  kindOf(gpu: number): string {
+    const description = this.held[gpu]?.worker.description ?? null;
+    return description === null ? '' : kindOfWorker(description);
+  }
+
+  /** Queues an action for the next `flush`, if the GPU is in service. `action.gpu` is the number on the worker. */
+  post(gpu: number, action: ActionMessage): void {
+    const worker = this.held[gpu]?.worker;
+    if (worker === undefined || !this.up.has(gpu)) return;
+    worker.outbox.push(action);
+    this.sending.add(worker);
+  }
+
+  /** Has the GPU's worker forget a kept tensor with the next `flush`. */
+  forget(gpu: number, key: number): void {
+    const worker = this.held[gpu]?.worker;
+    if (worker === undefined) return;
+    worker.forgotten.push(key);
+    this.sending.add(worker);
+  }
+
+  flush(): void {
+    for (const worker of this.sending) worker.flush();
+    this.sending.clear();
+  }
+
+  /** Restarts the worker of a GPU that does not answer. */
+  restart(gpu: number, reason: string): void {
+    this.held[gpu]?.worker.restart(reason);
+  }
+
+  /** Gives up a GPU, but not others of its worker; it is retried later. */
+  giveUp(gpu: number, reason: string): void {
+    this.held[gpu]?.worker.giveUp(this.localOf(gpu), reason);
+  }
+
+  /** Returns what takes the results of a worker, with its own numbers of GPUs. */
+  resultsOf(worker: FleetWorker): WorkerEvents['results'] {
+    return (results) => {
+      const { gpuNumbers } = worker;
+      // Numbers ascend, so nothing needs renumbering if the last one is unchanged.
+      const isSame = gpuNumbers.at(-1) === gpuNumbers.length - 1;
+      this.results(isSame ? results : results.map((each) => ({ ...each, gpu: gpuNumbers[each.gpu] })));
+    };
+  }
 }

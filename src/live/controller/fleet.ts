@@ -1,7 +1,6 @@
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import { kindOfWorker } from '../messages.js';
+import type { WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { within } from '../within.js';
@@ -14,7 +13,7 @@ import {
 } from './cluster-of-workers.js';
 import { FleetModels } from './fleet-models.js';
 import { Condition, enoughInTime, initialWorkers, type StartupTimeout } from './fleet-start.js';
-import { FleetWorker, type Registration } from './fleet-worker.js';
+import { ClusterGpus, FleetWorker, type Registration } from './fleet-worker.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
 
 /** Limit on links to dynamic workers that are not connected yet. */
@@ -24,7 +23,6 @@ const MOST_DIALED = 128;
 export interface FleetEvents {
   gpuUp(gpu: number, present: readonly number[], kind: number): void;
   gpuDown(gpu: number, reason: string): void;
-  results(results: readonly ResultMessage[]): void;
   /** True when another controller drives the workers; false when it no longer does. */
   standsBy(isIt: boolean): void;
   /** `mayTakeOver` has changed. */
@@ -46,9 +44,7 @@ export interface FleetEvents {
  */
 export class Fleet {
   private readonly workers: FleetWorker[] = [];
-  private readonly numbers = new GpuNumbers();
-  /** GPUs in service. */
-  private readonly up = new Set<number>();
+  readonly gpus = new ClusterGpus();
   private readonly changes = new Condition();
   /** Called when a worker has come up. Set by the owner of its models. */
   workerCameUp: () => void = () => {};
@@ -89,7 +85,7 @@ export class Fleet {
    * controller count, too.
    */
   async assemble(nowNs: () => number, timeout: StartupTimeout): Promise<WorkerCluster> {
-    const { workers, numbers, maxGpus, time } = this;
+    const { workers, gpus, maxGpus, time } = this;
     this.nowNs = nowNs;
     for (const worker of workers) this.connect(worker, nowNs);
     await enoughInTime(workers, this.changes, timeout, time);
@@ -99,12 +95,12 @@ export class Fleet {
       if (worker.isDynamic && !dynamic.has(worker)) continue;
       worker.known = worker.description?.gpus.length ?? 0;
       const count = worker.description?.gpus.length ?? most;
-      numbers.grow(count);
-      numbers.take(worker, count);
+      gpus.grow(count);
+      gpus.take(worker, count);
     }
-    const used = numbers.size;
-    numbers.grow(Math.max(0, (maxGpus ?? 0) - used));
-    const cluster = clusterOfWorkers(present, used, numbers.size - used);
+    const used = gpus.size;
+    gpus.grow(Math.max(0, (maxGpus ?? 0) - used));
+    const cluster = clusterOfWorkers(present, used, gpus.size - used);
     const moved = (index: number) => this.events?.modelMoved(index);
     const workersForModels = () => this.workersForModels();
     this.models = new FleetModels(cluster.models, workersForModels, cluster.kinds.length, time, moved);
@@ -157,7 +153,7 @@ export class Fleet {
 
   /** Number of GPUs that may still be added. */
   get room(): number {
-    return this.cluster === null ? (this.maxGpus ?? 0) : this.numbers.free;
+    return this.cluster === null ? (this.maxGpus ?? 0) : this.gpus.free;
   }
 
   /** Resolves when this controller drives all present workers, or has driven one of them for `graceNs`. */
@@ -174,10 +170,6 @@ export class Fleet {
     return this.changes.holds(() => this.workersForModels().length > 0);
   }
 
-  get gpusUp(): number {
-    return this.up.size;
-  }
-
   /** Names of the workers that are not up, and may be. */
   get away(): readonly string[] {
     return this.workers.flatMap(({ name, isServing, isDialed }) => (isServing || !isDialed ? [] : name));
@@ -185,63 +177,6 @@ export class Fleet {
 
   get links(): readonly WorkerLink[] {
     return this.workers.flatMap(({ link, isDialed }) => (isDialed ? link : []));
-  }
-
-  /** Number of GPUs up to the last that a worker has. */
-  get gpusKnown(): number {
-    return this.numbers.known;
-  }
-
-  /** Name of the GPU's worker; empty: no worker has that GPU. */
-  nameOf(gpu: number): string {
-    return this.numbers.workerOf(gpu)?.name ?? '';
-  }
-
-  /** Name of the GPU's kind; empty: no worker has that GPU. */
-  kindOf(gpu: number): string {
-    const description = this.numbers.workerOf(gpu)?.description ?? null;
-    return description === null ? '' : kindOfWorker(description);
-  }
-
-  /** Name of the GPU's device, for people. */
-  deviceOf(gpu: number): string {
-    return this.numbers.workerOf(gpu)?.description?.gpus[this.localGpu(gpu)]?.name ?? '';
-  }
-
-  /** Number of the GPU on its own worker. */
-  localGpu(gpu: number): number {
-    return this.numbers.localOf(gpu);
-  }
-
-  /** Queues a message for the next `flush`, if the GPU is in service. `message.gpu` is the number on the worker. */
-  post(gpu: number, message: ActionMessage): void {
-    if (this.up.has(gpu)) this.numbers.workerOf(gpu)?.outbox.push(message);
-  }
-
-  /** Has the GPU's worker forget a kept tensor with the next `flush`. */
-  forget(gpu: number, key: number): void {
-    this.numbers.workerOf(gpu)?.forgotten.push(key);
-  }
-
-  flush(): void {
-    if (this.events === null) return;
-    for (const worker of this.workers) {
-      if (worker.forgotten.length > 0) worker.forget(worker.forgotten.splice(0));
-      if (worker.outbox.length === 0) continue;
-      const actions = worker.outbox;
-      worker.outbox = [];
-      worker.send(actions);
-    }
-  }
-
-  /** Restarts the worker of a GPU that does not answer. */
-  restart(gpu: number, reason: string): void {
-    this.numbers.workerOf(gpu)?.restart(reason);
-  }
-
-  /** Gives up a GPU, but not others of its worker; it is retried later. */
-  giveUp(gpu: number, reason: string): void {
-    this.numbers.workerOf(gpu)?.giveUp(this.localGpu(gpu), reason);
   }
 
   /** Drives the workers until another controller asks for them. */
@@ -273,7 +208,7 @@ export class Fleet {
         met: (description) => this.met(worker, description),
         driven: (by, yields = false) => this.driven(worker, by, yields),
         up: (description, state) => this.cameUp(worker, description, state),
-        results: (results) => this.passOn(worker, results),
+        results: this.gpus.resultsOf(worker),
         gpuDown: (gpu, reason) => this.lostGpu(worker, gpu, reason),
         down: (reason, served) => this.wentDown(worker, reason, served),
       },
@@ -313,7 +248,7 @@ export class Fleet {
     }
   }
 
-  /** True if the worker fits the cluster, and its GPUs have numbers. A dynamic worker that does not fit is set aside. */
+  /** True if the worker fits the cluster, and its GPUs have gpus. A dynamic worker that does not fit is set aside. */
   private admit(worker: FleetWorker, description: WorkerDescription): boolean {
     const why = this.whyNot(worker, description);
     if (why === '') return true;
@@ -336,14 +271,14 @@ export class Fleet {
   }
 
   private whyNot(worker: FleetWorker, description: WorkerDescription): string {
-    const { cluster, numbers, room } = this;
+    const { cluster, gpus, room } = this;
     const { length } = description.gpus;
     const different = cluster === null ? '' : whyNotFitting(cluster, description);
     worker.wants = different === '' ? length : Number.POSITIVE_INFINITY;
     if (different !== '') return different;
     if (cluster !== null) worker.kind = kindIn(cluster, description);
     if (worker.hasGpuNumbers) return '';
-    const hasRoom = cluster === null ? !worker.isDynamic || length <= room : numbers.take(worker, length);
+    const hasRoom = cluster === null ? !worker.isDynamic || length <= room : gpus.take(worker, length);
     return hasRoom ? '' : noRoom(length, room);
   }
 
@@ -363,7 +298,7 @@ export class Fleet {
   private release(worker: FleetWorker): void {
     if (worker.hasLeft) this.workers.splice(this.workers.indexOf(worker), 1);
     if (worker.hasGpuNumbers) this.events?.workerLeft(worker.name);
-    this.numbers.release(worker);
+    this.gpus.release(worker);
     this.models.left(worker);
     const closed = worker.close().finally(() => this.closing.delete(closed));
     this.closing.add(closed);
@@ -435,7 +370,7 @@ export class Fleet {
     events?.worker(name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
     worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
     present.slice(0, gpuNumbers.length).forEach((models, local) => {
-      this.up.add(gpuNumbers[local]);
+      this.gpus.up.add(gpuNumbers[local]);
       events?.gpuUp(gpuNumbers[local], models, worker.kind);
     });
     this.hasDriven = true;
@@ -455,67 +390,11 @@ export class Fleet {
   }
 
   private outOfService({ name }: FleetWorker, gpus: readonly number[], what: string, reason: string): void {
-    const lost = gpus.filter((gpu) => this.up.has(gpu));
+    const lost = gpus.filter((gpu) => this.gpus.up.has(gpu));
     const follows = lost.length === 0 ? '' : `, so these GPUs are out of service: ${lost.join(', ')}`;
     this.events?.worker(name, false, `${what}${follows}: ${reason}`, reason === WORKER_SHUTS_DOWN);
-    for (const gpu of lost) this.up.delete(gpu);
+    for (const gpu of lost) this.gpus.up.delete(gpu);
     for (const gpu of lost) this.events?.gpuDown(gpu, reason);
-  }
-
-  private passOn({ gpuNumbers }: FleetWorker, results: readonly ResultMessage[]): void {
-    // Numbers ascend, so nothing needs renumbering if the last one is unchanged.
-    const isSame = gpuNumbers.at(-1) === gpuNumbers.length - 1;
-    this.events?.results(isSame ? results : results.map((r) => ({ ...r, gpu: gpuNumbers[r.gpu] })));
-  }
-}
-
-/** Numbers of the cluster's GPUs and their workers. Numbers of workers that left are reused, lowest first. */
-class GpuNumbers {
-  /** By GPU of the cluster; null: free. */
-  private readonly held: ({ readonly worker: FleetWorker; readonly local: number } | null)[] = [];
-
-  /** Number of GPUs that the cluster has numbers for. */
-  get size(): number {
-    return this.held.length;
-  }
-
-  get free(): number {
-    return this.held.filter((holder) => holder === null).length;
-  }
-
-  /** Number of them up to the last that is held. */
-  get known(): number {
-    return this.held.findLastIndex((holder) => holder !== null) + 1;
-  }
-
-  /** Adds free numbers. */
-  grow(count: number): void {
-    for (let i = 0; i < count; i++) this.held.push(null);
-  }
-
-  /** Assigns numbers to the worker's GPUs. False if too few are free. */
-  take(worker: FleetWorker, count: number): boolean {
-    const gpuNumbers = this.held.flatMap((holder, gpu) => (holder === null ? gpu : [])).slice(0, count);
-    if (gpuNumbers.length < count) return false;
-    worker.gpuNumbers = gpuNumbers;
-    for (const [local, gpu] of gpuNumbers.entries()) this.held[gpu] = { worker, local };
-    return true;
-  }
-
-  /** Frees the worker's numbers. */
-  release(worker: FleetWorker): void {
-    for (const gpu of worker.gpuNumbers) this.held[gpu] = null;
-    worker.gpuNumbers = [];
-  }
-
-  /** Null: no worker has that number. */
-  workerOf(gpu: number): FleetWorker | null {
-    return this.held[gpu]?.worker ?? null;
-  }
-
-  /** Number of the GPU on its own worker. */
-  localOf(gpu: number): number {
-    return this.held[gpu]?.local ?? 0;
   }
 }
 

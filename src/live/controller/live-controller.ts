@@ -12,9 +12,18 @@ import type { ServedModel } from '../model.js';
 import type { ModelReference } from '../model-list.js';
 import type { ServedPipeline } from '../pipeline.js';
 import type { InferenceRequest, RequestKeeper, SchedulingService, ServiceState } from '../service.js';
-import { Departures, GpuFailures, HangWatch, InFlight, unloadMessage, unsentResult } from './actions.js';
-import { Answers, notExecuted, tooLate } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
+import {
+  Answers,
+  Departures,
+  GpuFailures,
+  HangWatch,
+  InFlight,
+  notExecuted,
+  tooLate,
+  unloadMessage,
+  unsentResult,
+} from './in-flight.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
 import { PipelineRequests } from './pipeline-requests.js';
@@ -55,7 +64,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
     this.answers = new Answers(this.list, (model) => this.whyNowhere(model), options.tenants);
-    this.departures = new Departures(fleet, this.list, clock, (action) =>
+    this.departures = new Departures(fleet.gpus, this.list, clock, (action) =>
       clock.time.soon(() => this.unsent(action)),
     );
     this.core = new Controller({
@@ -82,7 +91,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
         grew: (slots) => this.models.grew(slots),
       },
     });
-    this.failures = new GpuFailures(this.core.cluster.up, fleet);
+    this.failures = new GpuFailures(this.core.cluster.up, fleet.gpus);
     this.models = new LiveModels(this.list, this.core, {
       fleet,
       journal: options.journal,
@@ -100,10 +109,10 @@ export class LiveController implements SchedulingService, RequestKeeper {
     });
     // A GPU counts as gone until its worker has reported its models.
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
+    fleet.gpus.results = (results) => this.takeIn(results);
     fleet.begin({
       gpuUp: (gpu, present, kind) => this.gpuUp(gpu, present, kind),
       gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
-      results: (results) => this.takeIn(results),
       standsBy: (isIt) => this.standBy(isIt),
       yielded: () => this.served.setWorkers(fleet),
       modelFound: (index, model) => this.models.adopt(index, model),
@@ -112,7 +121,9 @@ export class LiveController implements SchedulingService, RequestKeeper {
       workerLeft: (name) => options.events.workerLeft(name),
     });
     if (fleet.isStandby) this.standBy(true);
-    this.hangWatch = new HangWatch(this.inFlight, this.answers, this.core.requests, options);
+    this.hangWatch = new HangWatch(this.inFlight, this.answers, this.core.requests, {
+      ...{ clock, gpus: fleet.gpus, hangNs: options.hangNs },
+    });
     // The core learns in a step which GPUs are gone, and a standby has no other reason for one.
     this.stepSoon();
   }
@@ -169,7 +180,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
 
   /** Has the GPU's worker forget a kept tensor. */
   forget(gpu: number, key: number): void {
-    this.options.fleet.forget(gpu, key);
+    this.options.fleet.gpus.forget(gpu, key);
   }
 
   traced(slot: number, trace: string | null | undefined): void {
@@ -302,7 +313,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     journal?.step(nowNs);
     this.core.step(nowNs);
     this.departures.leave(nowNs, this.answers.waiting);
-    fleet.flush();
+    fleet.gpus.flush();
     this.answers.give();
     if (this.placesChanged) {
       this.placesChanged = false;
@@ -354,7 +365,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     const { fleet, cluster, journal, events } = this.options;
     const known = present.filter((model) => this.modelAt(model) !== null);
     const { kept, excess } = fitting(known, cluster.spec, kind);
-    for (const model of excess) fleet.post(gpu, unloadMessage(fleet.localGpu(gpu), model));
+    for (const model of excess) fleet.gpus.post(gpu, unloadMessage(fleet.gpus.localOf(gpu), model));
     this.failures.cameUp(gpu);
     this.core.gpuUp(gpu, kept, kind);
     journal?.gpuUp(gpu, kept, kind);

@@ -12,7 +12,7 @@ import { bytesOfShape, fitsShape, hasFreeSizes, type Shape, type TensorSignature
 import type { ServedPipeline, TensorSource } from '../pipeline.js';
 import { type InferenceAnswer, type InferenceRequest, WORKER_LOST, waitedText } from '../service.js';
 import { joined } from '../transfer.js';
-import { type Answers, notExecuted, type PipelineEnd, scatter } from './answers.js';
+import { type Answers, notExecuted, type PipelineEnd, scatter } from './in-flight.js';
 
 /** Part of a tensor: bytes, which may be a view, or some that a worker keeps. */
 type Part = Uint8Array | Pick<KeptPart, 'key' | 'begin' | 'end'>;

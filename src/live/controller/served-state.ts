@@ -29,8 +29,8 @@ export class ServedState {
     return this.built;
   }
 
-  setWorkers({ gpusUp, isStandby, mayTakeOver }: Pick<Fleet, 'gpusUp' | 'isStandby' | 'mayTakeOver'>): void {
-    this.setNotReady(gpusUp > 0 ? null : isStandby ? STANDS_BY : NO_WORKER, mayTakeOver);
+  setWorkers({ gpus, isStandby, mayTakeOver }: Pick<Fleet, 'gpus' | 'isStandby' | 'mayTakeOver'>): void {
+    this.setNotReady(gpus.up.size > 0 ? null : isStandby ? STANDS_BY : NO_WORKER, mayTakeOver);
   }
 
   /** `mayTakeOver`: the next inference makes it ready. */

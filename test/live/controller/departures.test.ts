@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { Action, INFER, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
-import { Departures } from '../../../src/live/controller/actions.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
+import { Departures } from '../../../src/live/controller/in-flight.js';
 import { buffersOf } from '../../../src/live/transfer.js';
 import { FakeWorker } from './fake-worker.js';
 import { withController } from './harness.js';
@@ -36,18 +36,18 @@ it('adds to a window what deciding and copying inputs has taken', async () => {
   const nothing = () => {};
   const ready = new Promise<void>((resolve) =>
     fleet.begin({
-      ...{ gpuDown: nothing, results: nothing, standsBy: nothing, workerLeft: nothing, worker: nothing },
+      ...{ gpuDown: nothing, standsBy: nothing, workerLeft: nothing, worker: nothing },
       ...{ modelFound: async () => false, modelMoved: nothing, yielded: nothing },
       gpuUp: () => resolve(),
     }),
   );
   await ready;
   const clock = { nowNs: () => 20e6, time: REAL_TIME, originNs: 0 };
-  const departures = new Departures(fleet, models, clock, nothing);
+  const departures = new Departures(fleet.gpus, models, clock, nothing);
   const action = Object.assign(new Action(1), { id: 1, kind: INFER, count: 1, latestNs: 10e6 });
   departures.add(action);
   const inputs = [new Uint8Array([1, 2, 3]), new Uint8Array([4, 5])];
   departures.leave(0, [{ model: 0, user: 0, sloNs: 1, inputs, done: nothing }]);
-  fleet.flush();
+  fleet.gpus.flush();
   expect(worker.sent).toMatchObject([{ latestNs: 30e6, inputs }]);
 });

@@ -25,7 +25,7 @@ describe('a dynamic worker', () => {
       const a = addTo(run.fleet, first);
       await run.pass(1);
       expect([a.hasJoined, a.isConnected, run.fleet.room]).toEqual([true, true, 0]);
-      expect([0, 1, 2].map((each) => run.fleet.nameOf(each))).toEqual(['known', 'a', 'a']);
+      expect([0, 1, 2].map((each) => run.fleet.gpus.nameOf(each))).toEqual(['known', 'a', 'a']);
       await known.down();
       await servesOn(first, run);
       await known.up();
@@ -48,7 +48,7 @@ describe('a dynamic worker', () => {
         'a is not used: is down, so these GPUs are out of service: 1, 2: the worker shuts down (as asked)',
       );
       await known.down();
-      expect([run.fleet.nameOf(1), run.fleet.deviceOf(2)]).toEqual(['b', 'fake']);
+      expect(run.fleet.gpus.nameOf(1)).toEqual('b');
       await servesOn(second, run);
     });
   });
@@ -90,7 +90,7 @@ describe('a dynamic worker', () => {
       await dynamic.down();
       await dynamic.up();
       await run.pass(50);
-      expect([joined.problem, joined.hasJoined, run.fleet.gpusUp]).toEqual(['', true, 2]);
+      expect([joined.problem, joined.hasJoined, run.fleet.gpus.up.size]).toEqual(['', true, 2]);
       await dynamic.down();
       expect(joined.hasJoined).toBe(false);
     });
@@ -120,7 +120,7 @@ describe('a dynamic worker', () => {
         expect([joined.hasJoined, run.fleet.staticWorker('alias', 'the same')]).toEqual([true, null]);
         await known.up();
         await run.pass(1);
-        expect([joined.hasLeft, dynamic.closed, run.fleet.gpusUp]).toEqual([true, true, 2]);
+        expect([joined.hasLeft, dynamic.closed, run.fleet.gpus.up.size]).toEqual([true, true, 2]);
         expect(joined.problem).toBe('it is worker known, which is known from the start');
         for (const name of ['known', 'alias'])
           expect(run.fleet.staticWorker(name, 'the same')).toMatchObject({ hasJoined: true, problem: '' });
@@ -147,7 +147,7 @@ describe('a cluster without known workers', () => {
           'c is used: is up',
         ]);
         expect(run.fleet.links.map(({ name }) => name)).toEqual(['a', 'c']);
-        expect([run.fleet.gpusUp, run.fleet.room, other.closed]).toEqual([3, 1, true]);
+        expect([run.fleet.gpus.up.size, run.fleet.room, other.closed]).toEqual([3, 1, true]);
         await first.down();
         await servesOn(second, run);
       },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Action, INFER } from '../../../src/core/action.js';
-import { InFlight, overdue } from '../../../src/live/controller/actions.js';
+import { InFlight, overdue } from '../../../src/live/controller/in-flight.js';
 import { action } from '../../core/fixtures.js';
 
 function sent(id: number, fields: Partial<Action>): Action {

@@ -19,7 +19,7 @@ describe('GPUs of several kinds', () => {
   it('are given only what they are fast enough for', async () => {
     const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
     await withController({ workers: [other, fast], sloMs: 30, admission: 'predict' }, async (run) => {
-      expect([run.fleet.kindOf(0), run.fleet.kindOf(1)]).toEqual(['t4', 'cpu']);
+      expect([run.fleet.gpus.kindOf(0), run.fleet.gpus.kindOf(1)]).toEqual(['t4', 'cpu']);
       for (let i = 0; i < 6; i++) {
         run.ask(i % 2);
         await run.pass(30);
@@ -47,14 +47,18 @@ describe('GPUs of several kinds', () => {
       const { core } = run.controller;
       const a = addTo(run.fleet, dynamic);
       await run.pass(5);
-      expect([a.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([true, 't4', 40e6]);
+      expect([a.hasJoined, run.fleet.gpus.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([
+        true,
+        't4',
+        40e6,
+      ]);
       run.fleet.leave(a, null);
       await dynamic.down();
       await run.pass(5);
       const b = addTo(run.fleet, next);
       await run.pass(5);
       const { execNs } = served('one').spec;
-      expect([b.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([
+      expect([b.hasJoined, run.fleet.gpus.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([
         true,
         'cpu',
         execNs[0],

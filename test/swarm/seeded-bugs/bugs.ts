@@ -22,7 +22,7 @@ const ANSWERS: readonly SeededBug[] = [
   },
   {
     name: 'the last answers of a step are lost if there are many',
-    file: 'live/controller/answers.ts',
+    file: 'live/controller/in-flight.ts',
     find: 'of this.ready.splice(0))',
     replace: 'of this.ready.splice(0).slice(0, 6))',
   },

@@ -23,7 +23,7 @@ import {
   type WorkerMessage,
 } from '../../wire/protocol.js';
 import type { MachineEvents } from '../../worker/machine.js';
-import { InFlight } from '../actions.js';
+import { InFlight } from '../in-flight.js';
 import type { ClockSync } from './clock-sync.js';
 import type { DrivenMachine } from './worker-link.js';
 

@@ -9,20 +9,18 @@ import { Worker } from '../../../core/worker.js';
 import { type DeviceMemory, hasOneLane } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape, WorkerModel } from '../../model.js';
-import { buffersOf, freeLarge, Signal } from '../../transfer.js';
-import {
-  type ExecEnd,
-  ExecLine,
-  type ExecutorOrder,
-  type ExecutorThreadData,
-  type GpuMemory,
-  type GpuSpec,
-  type HostLine,
-  type HostMessage,
-  type HostOrder,
-  type HostReply,
-  type HostReport,
-  type ThreadReport,
+import { buffersOf, type ExecEnd, ExecLine, freeLarge, Signal } from '../../transfer.js';
+import type {
+  ExecutorOrder,
+  ExecutorThreadData,
+  GpuMemory,
+  GpuSpec,
+  HostLine,
+  HostMessage,
+  HostOrder,
+  HostReply,
+  HostReport,
+  ThreadReport,
 } from './protocol.js';
 
 interface ExecutorLoopOptions {

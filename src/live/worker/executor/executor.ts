@@ -9,21 +9,20 @@ import { ACTION_NAMES } from '../../../core/action.js';
 import { deviceName, type OrtDeviceSpec } from '../../device.js';
 import type { ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
-import { buffersOf, Signal } from '../../transfer.js';
+import { buffersOf, ExecLine, Signal } from '../../transfer.js';
 import { within } from '../../within.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import {
-  ExecLine,
-  type ExecutorOrder,
-  type ExecutorThreadData,
-  type GpuMemory,
-  type GpuSpec,
-  type HostLine,
-  type HostModelOrder,
-  type HostThreadData,
-  type RunningAction,
-  type ThreadReport,
+import type {
+  ExecutorOrder,
+  ExecutorThreadData,
+  GpuMemory,
+  GpuSpec,
+  HostLine,
+  HostModelOrder,
+  HostThreadData,
+  RunningAction,
+  ThreadReport,
 } from './protocol.js';
 
 export interface ExecutorSpec {

@@ -16,17 +16,16 @@ import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
 import { InputError, runtimeProblem } from '../../ort/runtime-problem.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
-import { areApart, buffersOf, freeLarge, Signal } from '../../transfer.js';
-import {
-  ExecLine,
-  type HostLine,
-  type HostMessage,
-  type HostModel,
-  type HostModelOrder,
-  type HostOrder,
-  type HostReply,
-  type HostReport,
-  type ThreadReport,
+import { areApart, buffersOf, ExecLine, freeLarge, Signal } from '../../transfer.js';
+import type {
+  HostLine,
+  HostMessage,
+  HostModel,
+  HostModelOrder,
+  HostOrder,
+  HostReply,
+  HostReport,
+  ThreadReport,
 } from './protocol.js';
 
 /**

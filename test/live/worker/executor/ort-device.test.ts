@@ -7,9 +7,9 @@ import {
   STATUS_WEIGHTS_MISSING,
 } from '../../../../src/core/action.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
-import { Signal } from '../../../../src/live/transfer.js';
+import { ExecLine, Signal } from '../../../../src/live/transfer.js';
 import { GpuExecutor, OrtDevice } from '../../../../src/live/worker/executor/executor-loop.js';
-import { ExecLine, type HostMessage, type HostReply } from '../../../../src/live/worker/executor/protocol.js';
+import type { HostMessage, HostReply } from '../../../../src/live/worker/executor/protocol.js';
 import { infer, load, type Order, profiled } from '../fixtures.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
