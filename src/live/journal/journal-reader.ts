@@ -29,8 +29,9 @@ export async function readJournal(
     const fields = line.split(' ');
     if (visit === null) visit = open(parseHeader(line));
     else if (digest !== null) throw malformed('a line after the end');
-    else if (fields[0] === 'e' && fields.length === 2) digest = fields[1];
-    else visit(fields);
+    else if (fields[0] !== 'e') visit(fields);
+    else if (fields.length === 2) digest = fields[1];
+    else throw malformed(`has ${fields.length} fields where a line "e" has 2`);
   });
   if (lines === 0) throw new EscapementError('E_JOURNAL', 'has no complete header', { file: path });
   return digest;

@@ -164,6 +164,7 @@ describe('a corrupt journal', () => {
     ['u 0 0 9', 'model 9 of 6'],
     ['u 0 1', 'kind 1 of 1'],
     ['\u0000\u0000', 'no line begins with'],
+    ['e', 'has 1 fields where a line "e" has 2'],
     ['e 0123\no 0 0 1 0', 'a line after the end'],
   ])('is refused with its line: %s', async (line, message) => {
     const path = journalPath();
@@ -174,7 +175,7 @@ describe('a corrupt journal', () => {
     writeFileSync(path, [...lines.slice(0, 2), line, ''].join('\n'));
     await expect(replay(path)).rejects.toMatchObject({
       code: 'E_JOURNAL',
-      place: { file: path, line: line.startsWith('e') ? 4 : 3 },
+      place: { file: path, line: line.includes('\n') ? 4 : 3 },
       message: expect.stringContaining(message),
     });
   });
