@@ -52,7 +52,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
   private stepIsDue = false;
-  /** True if models may run on other GPUs than `served` knows. */
+  /** True if GPUs may be up, or run models, that `served` does not know of. */
   private placesChanged = true;
   private closed = false;
   private readonly hangWatch: HangWatch;
@@ -114,7 +114,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       gpuUp: (gpu, present, kind) => this.gpuUp(gpu, present, kind),
       gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
       standsBy: (isIt) => this.standBy(isIt),
-      yielded: () => this.served.setWorkers(fleet),
+      yielded: () => this.tellPlaces(),
       modelFound: (index, model) => this.models.adopt(index, model),
       modelMoved: (index) => this.models.moved(index),
       worker: (name, up, what, asAsked) => options.events.worker(name, up, what, asAsked),
@@ -315,10 +315,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.departures.leave(nowNs, this.answers.waiting);
     fleet.gpus.flush();
     this.answers.give();
-    if (this.placesChanged) {
-      this.placesChanged = false;
-      this.served.setBlocked((model) => this.isBlocked(model));
-    }
+    if (this.placesChanged) this.tellPlaces();
     this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
     this.timer.set(this.core.nextWakeNs(nowNs));
   }
@@ -371,7 +368,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
     journal?.gpuUp(gpu, kept, kind);
     events.gpuUp(gpu);
     this.placesChanged = true;
-    this.served.setWorkers(this.options.fleet);
     this.stepSoon();
   }
 
@@ -381,15 +377,19 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
     this.placesChanged = true;
-    this.served.setWorkers(this.options.fleet);
     this.step();
   }
 
   /** Requests waiting for an answer can only get it from the other controller. */
   private standBy(isIt: boolean): void {
-    this.served.setWorkers(this.options.fleet);
+    this.tellPlaces();
     if (isIt) this.answers.standBy();
     this.options.events.standsBy(isIt);
+  }
+
+  private tellPlaces(): void {
+    this.placesChanged = false;
+    this.served.setWorkers(this.options.fleet, (model) => this.isBlocked(model));
   }
 
   private tellDown(gpu: number): void {

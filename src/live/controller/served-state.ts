@@ -29,16 +29,26 @@ export class ServedState {
     return this.built;
   }
 
-  setWorkers({ gpus, isStandby, mayTakeOver }: Pick<Fleet, 'gpus' | 'isStandby' | 'mayTakeOver'>): void {
-    this.setNotReady(gpus.up.size > 0 ? null : isStandby ? STANDS_BY : NO_WORKER, mayTakeOver);
+  /** Call when other workers are up than before, or models may run on other GPUs. */
+  setWorkers(
+    { gpus, isStandby, mayTakeOver }: Pick<Fleet, 'gpus' | 'isStandby' | 'mayTakeOver'>,
+    isBlocked: (index: number) => boolean,
+  ): void {
+    const blocked = new Set([...this.models.keys()].filter(isBlocked));
+    const isSame =
+      blocked.size === this.blocked.size && [...blocked].every((index) => this.blocked.has(index));
+    this.blocked = blocked;
+    const notReady = gpus.up.size > 0 ? null : isStandby ? STANDS_BY : NO_WORKER;
+    if (!this.setNotReady(notReady, mayTakeOver) && !isSame) this.replace();
   }
 
-  /** `mayTakeOver`: the next inference makes it ready. */
-  setNotReady(notReady: string | null, mayTakeOver = false): void {
-    if (notReady === this.notReady && mayTakeOver === this.mayTakeOver) return;
+  /** `mayTakeOver`: the next inference makes it ready. False: that is no change. */
+  setNotReady(notReady: string | null, mayTakeOver = false): boolean {
+    if (notReady === this.notReady && mayTakeOver === this.mayTakeOver) return false;
     this.notReady = notReady;
     this.mayTakeOver = mayTakeOver;
     this.replace();
+    return true;
   }
 
   /** Reports not ready from now on, and takes requests until `beginEnd`, so that load balancers can react. */
@@ -62,16 +72,6 @@ export class ServedState {
   /** Stops taking requests for a model. */
   delete(index: number): void {
     this.models.delete(index);
-    this.replace();
-  }
-
-  /** Call when models may run on other GPUs than before. */
-  setBlocked(isBlocked: (index: number) => boolean): void {
-    const blocked = new Set([...this.models.keys()].filter(isBlocked));
-    const isSame =
-      blocked.size === this.blocked.size && [...blocked].every((index) => this.blocked.has(index));
-    if (isSame) return;
-    this.blocked = blocked;
     this.replace();
   }
 

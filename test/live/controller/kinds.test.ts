@@ -40,6 +40,25 @@ describe('GPUs of several kinds', () => {
     });
   });
 
+  it('make a server ready for the models that they can run, and at no time for others', async () => {
+    const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
+    await withController({ workers: [other, fast], sloMs: 30, admission: 'predict' }, async (run) => {
+      run.ask(0);
+      run.ask(1);
+      await run.pass(60);
+      await fast.down();
+      await other.down();
+      const seen: string[] = [];
+      run.controller.watch(() => {
+        const { notReady, entries } = run.controller.state;
+        seen.push(notReady ?? entries.map(({ blocked = 'ready' }) => blocked).join());
+      });
+      await other.up();
+      await run.pass(5);
+      expect(seen).toEqual([Array(2).fill('no worker is up that can run the model in time').join()]);
+    });
+  });
+
   it('come and go, each with the times of its kind, whatever had its number before', async () => {
     const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
     const [dynamic, next] = [new FakeWorker('dynamic', t4()), new FakeWorker('next')];
