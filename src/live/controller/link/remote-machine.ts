@@ -139,12 +139,12 @@ export class RemoteMachine implements DrivenMachine {
   private results(results: readonly ResultMessage[]): void {
     const nowNs = this.machineNs();
     const errorNs = this.options.clock.errorNs(this.options.nowNs());
-    const all = results.flatMap((result) => this.possible(result, nowNs, errorNs) ?? []);
+    // Those without an id are of no use.
+    const all = results.filter(({ id }) => id >= 0).map((result) => this.possible(result, nowNs, errorNs));
     if (all.length > 0) this.events?.results(all);
   }
 
   private noteSent({ id, gpu, kind, model, count, keep = [], inputs }: ActionMessage, sentNs: number): void {
-    // A result without an id is of no use.
     if (id < 0) return;
     const signature = this.models[model]?.signature;
     const lengths = signature?.lengths === undefined || kind !== INFER ? NONE : lengthsOf(signature, inputs);
@@ -152,14 +152,14 @@ export class RemoteMachine implements DrivenMachine {
   }
 
   /**
-   * Returns the result with its times limited to what is possible, if the worker's clock is off by at most `errorNs`;
-   * null if it belongs to no action. Impossible outputs are a failure of the device. So no result stops the controller,
+   * Returns the result with its times limited to what is possible, if the worker's clock is off by at most `errorNs`.
+   * Throws `Error` if it belongs to no action. Impossible outputs are a failure of the device. So no result stops the controller,
    * reaches a client with the wrong size, or teaches the scheduler an impossible duration.
    */
-  private possible(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {
+  private possible(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage {
     const { id, gpu, status } = result;
     const sent = this.sent.take(gpu, id);
-    if (sent === null) return null;
+    if (sent === null) throw new Error(`answers action ${id} on GPU ${gpu}, which has none of that number`);
     if (!isStatus(status)) throw new Error(`answers with the unknown status ${status}`);
     const isInfer = sent.kind === INFER;
     const problem = status === STATUS_OK && isInfer ? this.outputProblem(result, sent) : '';
