@@ -466,9 +466,9 @@ export class ModelService implements WatchedService {
     );
   }
 
-  /** Makes the model match the workers' disks where no client waits for it. Never rejects. */
-  private async renew(name: string): Promise<void> {
-    await this.turns.take(name, () => this.bring(name, { mayMeasure: true, isAsked: false })).catch(() => {});
+  /** Makes the model match the workers' disks; `isAsked`: a client waits for that. Never rejects. */
+  private async renew(name: string, isAsked = false): Promise<void> {
+    await this.turns.take(name, () => this.bring(name, { mayMeasure: true, isAsked })).catch(() => {});
   }
 
   /**
@@ -508,8 +508,7 @@ export class ModelService implements WatchedService {
       const isMissing = (model: string) =>
         this.pipelines.modelsOf(model) === undefined &&
         table.versions(model).every(({ status }) => status !== 'ready');
-      for (const model of how.isAsked ? steps : [])
-        if (isMissing(model)) await this.bringIn(model, this.configs.get(model)).catch(() => {});
+      for (const model of how.isAsked ? steps : []) if (isMissing(model)) await this.renew(model, true);
       this.replace();
       const why = this.pipelines.problemOf(name);
       return why === '' ? [] : [new EscapementError('E_MODEL_FILE', why)];
