@@ -51,6 +51,8 @@ export class HttpExchange {
   call: Call | null = null;
   /** Nothing may follow on its connection, such as what others may take for the rest of its body. */
   isLast = true;
+  /** What followed on its connection was no request. */
+  private isFollowed = false;
   /** The `label` of the model that it names, once that is known. */
   label: number | undefined;
   private readonly held: Held;
@@ -118,7 +120,8 @@ export class HttpExchange {
   /** Ends its connection, whose last request this is, after all answers. `problem`: answers it if its body is not complete. */
   endConnection(problem: ApiError): void {
     const { request, response } = this;
-    if (this.isLast) return;
+    if (this.isFollowed) return;
+    this.isFollowed = true;
     this.isLast = true;
     response.once('close', () => request.socket.destroySoon());
     if (request.complete) return;
@@ -287,10 +290,13 @@ export function parserProblem({ code = '', reason }: ParserError): ApiError | nu
   }
 }
 
-/** Throws an `ApiError` for a request that Node takes although others could read the length of its body otherwise (RFC 9112), or without a Host. */
+/** Throws an `ApiError` for a request that Node takes although others could read the length of its body otherwise (RFC 9112), or its Host. */
 export function checkFraming({ headers, httpVersionMinor }: IncomingMessage): void {
   const { host, 'transfer-encoding': coding } = headers;
   if (host === undefined && httpVersionMinor > 0) throw new ApiError('invalid', 'header Host is missing');
+  // Two are joined.
+  if (host?.includes(','))
+    throw new ApiError('invalid', `header Host: expected one host, got ${shown(host)}`);
   if (coding === undefined || (httpVersionMinor > 0 && coding.toLowerCase() === 'chunked')) return;
   throw new ApiError(
     'unimplemented',

@@ -133,6 +133,7 @@ function newServer({ tls, ...settings }: FrontendSettings): Server {
     keepAliveTimeout: 0,
     // Refused with a reason instead.
     requireHostHeader: false,
+    joinDuplicateHeaders: true,
     connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 10),
     noDelay: true,
   };

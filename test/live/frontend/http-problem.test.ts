@@ -145,6 +145,12 @@ describe('a request whose length or addressee others could read otherwise', () =
 
   it.each([
     ['no Host', post(`content-length: ${BODY.length}`, BODY), 400, error(/Host is missing$/)],
+    [
+      'two Hosts',
+      post(`host: a\r\nhost: b\r\ncontent-length: ${BODY.length}`, BODY),
+      400,
+      error(/Host: expected one host, got "a, b"$/),
+    ],
     ['chunks in HTTP/1.0', post('transfer-encoding: chunked', chunked(BODY), '1.0'), 501, OTHER_CODING],
   ])('is refused: %s', async (_, bytes, status, body) => {
     const { port } = await openHttp(new FakeService([MLP]));
