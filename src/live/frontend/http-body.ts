@@ -125,6 +125,7 @@ function outputJson({ name, datatype, shape, parts, bytes, binary }: AnswerOutpu
 }
 
 const MOST_THREADS = 4;
+export const CODEC_THREADS = Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2)));
 const LEAST_HEAP_MIB = 128;
 /** Memory for parsing the costliest JSON, bytes per byte: "[]," makes a list of every third. */
 const HEAP_PER_BYTE = 48;
@@ -132,8 +133,13 @@ const HEAP_PER_BYTE = 48;
 /** Low-priority threads for bodies and answers that would delay others; started with the first one. */
 export class Codec {
   private pool: Piscina | null = null;
+  /** Tasks under way. */
+  private open = 0;
 
-  constructor(private readonly maxJsonBytes: number) {}
+  constructor(
+    private readonly maxJsonBytes: number,
+    private readonly timeoutMs = CODEC_TIMEOUT_MS,
+  ) {}
 
   /** Rejects with an `ApiError`. The body moves to the other thread. */
   decode({ limits, model, pieces, ...task }: DecodeTask): Promise<Inference> {
@@ -165,26 +171,28 @@ export class Codec {
       filename: compiledNextTo(import.meta.url, 'codec-thread.cjs').href,
       minThreads: 0,
       idleTimeout: CODEC_IDLE_MS,
-      maxThreads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
+      maxThreads: CODEC_THREADS,
       niceIncrement: 10,
       resourceLimits: {
         maxOldGenerationSizeMb: LEAST_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * this.maxJsonBytes) / MIB),
       },
     });
-    if (this.pool.queueSize >= MOST_CODEC_QUEUE)
+    const waits = this.open - CODEC_THREADS;
+    if (waits >= MOST_CODEC_QUEUE)
       throw new ApiError('tooBusy', 'too many large bodies wait to be decoded: try again later');
-    const signal = AbortSignal.timeout(CODEC_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(this.timeoutMs);
     let result: CodecResult<T>;
+    this.open++;
     try {
       result = await this.pool.run(task, { name, signal, transferList: ownBuffers(tensors) });
     } catch (error) {
-      if (signal.aborted)
-        throw new ApiError(
-          'tooBusy',
-          `not decoded or encoded within ${CODEC_TIMEOUT_MS / 1000} s: try again later`,
-        );
-      // Its thread has ended, for want of memory.
-      throw new ApiError('tooLarge', `decoding or encoding this is given up: ${(error as Error).message}`);
+      const late = `not decoded or encoded within ${this.timeoutMs / 1000} s`;
+      if (signal.aborted && waits >= 0) throw new ApiError('tooBusy', `${late}: try again later`);
+      // Without a wait for others, it would be too late again. Otherwise its thread has ended, for want of memory.
+      const why = signal.aborted ? late : (error as Error).message;
+      throw new ApiError('tooLarge', `decoding or encoding this is given up: ${why}`);
+    } finally {
+      this.open--;
     }
     if ('value' in result) return result.value;
     throw new ApiError(result.kind, result.message);

@@ -77,7 +77,7 @@ export const INLINE_JSON_BYTES = 64 * KIB;
 export const INLINE_BODY_BYTES = MIB;
 /** Time after which an idle codec thread ends and gives its memory back. */
 export const CODEC_IDLE_MS = 5000;
-/** Time until a body is decoded or encoded, with the wait for a thread: 503. */
+/** Time until a body is decoded or encoded: 413; with a wait for a thread: 503. */
 export const CODEC_TIMEOUT_MS = 15_000;
 /** Bodies that wait to be decoded or encoded, for each thread of the frontend: 503. */
 export const MOST_CODEC_QUEUE = 256;

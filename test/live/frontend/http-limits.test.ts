@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
-import { newBudgetCounters } from '../../../src/live/frontend/limits.js';
+import type { ApiError } from '../../../src/live/frontend/api-error.js';
+import { CODEC_THREADS, Codec } from '../../../src/live/frontend/http-body.js';
+import { defaultLimits, newBudgetCounters } from '../../../src/live/frontend/limits.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 
