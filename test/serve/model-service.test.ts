@@ -574,6 +574,23 @@ it('has notified everybody of a change before a start, a load or an unload is ov
   }
 });
 
+it('keeps the configuration of a client for a model that its pipeline brings in meanwhile', async () => {
+  const step =
+    'step { model_name: "m" input_map { key: "x" value: "x" } output_map { key: "y" value: "y" } }';
+  const tensors =
+    'input { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 2 ] }';
+  const ensemble = `platform: "ensemble" max_batch_size: 8 ${tensors} ensemble_scheduling { ${step} }`;
+  const { service } = await started(
+    { 'm/1': 2, 'm/2': 3, 'both/config.pbtxt': ensemble },
+    { control: 'explicit', names: ['m'] },
+  );
+  expect(states(service)).toContain('m/2 ready');
+  const unloaded = service.unload('m');
+  const loaded = service.load('m', '{"version_policy": {"specific": {"versions": ["1"]}}, "parameters": {}}');
+  await Promise.all([unloaded, loaded, service.load('both').catch(() => {})]);
+  expect(states(service)).toContain('m/1 ready');
+});
+
 it('loads a model with a configuration of the client, until it is loaded without', async () => {
   const { host, service, takeOver } = await started({ 'm/1': 2, 'm/2': 3 });
   const ready = (of = service) =>

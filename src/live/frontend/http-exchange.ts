@@ -51,7 +51,7 @@ export class HttpExchange {
   call: Call | null = null;
   /** Nothing may follow on its connection, such as what others may take for the rest of its body. */
   isLast = true;
-  /** What followed on its connection was no request. */
+  /** True if something that is no request followed on its connection. */
   private isFollowed = false;
   /** The `label` of the model that it names, once that is known. */
   label: number | undefined;

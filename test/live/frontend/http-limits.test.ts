@@ -67,6 +67,17 @@ describe('large JSON', () => {
       outputs: [tensor('out-x', 'FP32', [65_536], data)],
     });
   });
+
+  it('is to be sent again only if others kept its threads busy', async () => {
+    const codec = new Codec(1e6, 1);
+    onTestFinished(() => codec.close());
+    const task = { pieces: [Buffer.from(body)], compression: null, jsonHeader: undefined, model: WIDE };
+    const limits = { ...defaultLimits(), defaultSloNs: 1e9, classes: [] };
+    const all = Array.from({ length: CODEC_THREADS + 1 }, () =>
+      codec.decode({ ...task, limits }).catch(({ kind }: ApiError) => kind),
+    );
+    expect(await Promise.all(all)).toEqual([...all.slice(1).map(() => 'tooLarge'), 'tooBusy']);
+  });
 });
 
 describe('memory', () => {

@@ -156,4 +156,13 @@ describe('a request whose length or addressee others could read otherwise', () =
     const { port } = await openHttp(new FakeService([MLP]));
     expect(answersIn(await exchangeRaw(port, bytes + INFER))).toEqual([[status, body]]);
   });
+
+  it('is refused if what follows is none, while its client waits to be asked for the body', async () => {
+    const service = new FakeService([MLP]);
+    service.yielded();
+    service.takeOver = () => new Promise(() => {});
+    const { port } = await openHttp(service);
+    const bytes = post('host: x\r\nexpect: 100-continue\r\ntransfer-encoding: chunked', 'zz\r\n');
+    expect(answersIn(await exchangeRaw(port, bytes))).toEqual([[400, NOT_HTTP]]);
+  });
 });
