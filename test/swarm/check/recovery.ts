@@ -1,7 +1,6 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
-import { isPipeline } from '../scenario/expected.js';
-import type { PolicyScenario, Scenario } from '../scenario/scenario.js';
+import type { ClusterScenario, PolicyScenario, Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 
 /** Client that asks for each model once when all must work again. */
@@ -14,10 +13,11 @@ export const PROBE = 'probe';
  */
 const SERVE_AT_LAST = ['clockwork', 'alpaserve-sr', 'symphony'];
 /**
- * As published, clockwork lets two models of a pipeline that do not fit on a GPU together replace each other without end, and symphony
- * holds a lone request of a step so long that the next step has less time than the margin.
+ * As published, clockwork lets two models of a pipeline that do not fit on a GPU together replace each other without end, alpaserve-sr
+ * places only some of them for ten seconds, and symphony holds a lone request of a step so long that the next step has less time than
+ * the margin.
  */
-const MAY_FAIL_LONE = ['clockwork', 'symphony'];
+const MAY_FAIL_LONE = ['clockwork', 'alpaserve-sr', 'symphony'];
 const PLAN_UP_TO_DEADLINE = ['edf', 'shepherd', 'alpaserve-sr', 'symphony'];
 /** What links and threads take at most, if nothing is wrong. */
 const NEEDED_MARGIN_NS = 20 * NS_PER_MS;
@@ -120,6 +120,12 @@ function checkNewConnections(events: readonly HistoryEvent[], findings: Findings
   }
 }
 
+/** Names of the models and pipelines that must be served, asked for one at a time. */
+export function probedOf({ models, pipelines = [], policy }: ClusterScenario): string[] {
+  const served = MAY_FAIL_LONE.includes(policy.kind) ? models : [...models, ...pipelines];
+  return served.map(({ name }) => name);
+}
+
 /** Each model is served at the first probe; with some policies, or after LOADs that failed, which are not tried for a while, at the last. */
 function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findings: Findings): void {
   const { policy } = scenario.cluster;
@@ -132,8 +138,7 @@ function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findin
     if (event.kind === 'asked' && event.client === PROBE) probes.set(event.request, event.model);
     if (event.kind !== 'answered' && event.kind !== 'refused') continue;
     const model = probes.get(event.request);
-    if (model === undefined || (isPipeline(scenario.cluster, model) && MAY_FAIL_LONE.includes(policy.kind)))
-      continue;
+    if (model === undefined) continue;
     const how = event.kind === 'refused' ? `refused, ${event.why}` : `${event.outcome} ${event.error}`.trim();
     if (how !== 'ok' && !(how === 'late' && knowsNothingOfLinks(policy))) {
       if (!unserved.has(model)) unserved.set(model, { atNs: event.atNs, how });

@@ -1,7 +1,7 @@
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import type { Cluster } from '../../../src/core/cluster.js';
 import type { Server } from '../../../src/serve/server.js';
-import { PROBE } from '../check/recovery.js';
+import { PROBE, probedOf } from '../check/recovery.js';
 import type { GpuSnapshot, HistoryEvent } from '../history/history.js';
 import type { Role, Stage } from './stage.js';
 
@@ -44,8 +44,8 @@ export async function recover(stage: Stage): Promise<void> {
 /** Asks for each model until it is served. */
 export async function probe({ simulation, clients, scenario }: Stage): Promise<void> {
   const untilNs = scenario.loadNs + scenario.recoverNs + PROBE_NS;
-  const { models, pipelines = [], classes } = scenario.cluster;
-  const left = new Set([...models, ...pipelines].map(({ name }) => name));
+  const { classes } = scenario.cluster;
+  const left = new Set(probedOf(scenario.cluster));
   // A lighter request may have to wait for the memory of models that heavier ones came for.
   const weights = classes?.map(({ weight }) => weight) ?? [];
   const client = {
