@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkRun } from '../../src/audit/check-run.js';
 import { parseExperiment } from '../../src/config/load.js';
@@ -10,37 +9,8 @@ import { type Engine, run as runExperiment } from '../../src/run/run.js';
 import { SIMULATED } from '../../src/run/simulated.js';
 import { tempDir } from '../cli/run-cli.js';
 import { ListSource, MS, poisson, type Run, resnets, run } from './fixtures.js';
-import { optionsOf, randomRun } from './random-run.js';
-
-/** Some go before their deadline, some after it, most stay. */
-const PATIENCES = [0, 1, 3 * MS, 20 * MS, 150 * MS, ...Array(5).fill(Number.POSITIVE_INFINITY)];
-const patienceOf = (nth: number) => PATIENCES[(nth * 7) % PATIENCES.length];
 
 describe('in every simulated run in which clients go', () => {
-  it('each request is executed and answered, or withdrawn when its client goes, in whatever policy', async () => {
-    await fc.assert(
-      fc.asyncProperty(randomRun, async (drawn) => {
-        const options = optionsOf(drawn);
-        const { seed, rateRps, durationNs, models, slosNs } = drawn;
-        const arrivals = poisson({ seed, rateRps, durationNs, models: models.length, slosNs });
-        const left: { id: number; waitedNs: number }[] = [];
-        const source = new ListSource(arrivals, patienceOf);
-        const { answers, simulator } = await run({
-          ...options,
-          source,
-          checks: true,
-          cancelled: ({ id, arrivalNs }, slot, nowNs) =>
-            left.push({ id: id[slot], waitedNs: nowNs - arrivalNs[slot] }),
-        });
-        const ids = [...answers, ...left].map(({ id }) => id).sort((a, b) => a - b);
-        expect(ids).toEqual(arrivals.map((_, i) => i));
-        for (const { id, waitedNs } of left) expect(waitedNs).toBeGreaterThanOrEqual(patienceOf(id));
-        expect(simulator.controller.requests.size).toBe(0);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
   it.each(POLICIES.map(({ kind }) => kind))(
     'what is withdrawn as it comes is as good as never sent, under %s',
     async (policy) => {

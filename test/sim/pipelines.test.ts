@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PipelineStep, Split } from '../../src/core/pipelines.js';
 import { SPLITS } from '../../src/core/pipelines.js';
@@ -14,11 +13,9 @@ import {
   ListSource,
   MS,
   poisson,
-  type RunOptions,
   resnets,
   run,
 } from './fixtures.js';
-import { optionsOf, randomRun } from './random-run.js';
 
 type Step = DrawnPipeline['steps'][number];
 
@@ -220,84 +217,5 @@ describe('a pipeline of which a model is retired', () => {
     ]);
     expect(answers.filter(({ user, model }) => user > 0 && model < 3).map(({ model }) => model)).toEqual([0]);
     expect([simulator.controller.requests.size, simulator.controller.emptySlot]).toEqual([0, 1]);
-  });
-});
-
-/** Graphs of up to five steps, each after some before it. */
-const graphs = fc.array(
-  fc.record({
-    split: fc.constantFrom(...SPLITS),
-    steps: fc.array(
-      fc.record({
-        pick: fc.nat(100),
-        after: fc.array(fc.nat(100), { maxLength: 2 }),
-        fanOut: fc.constantFrom<FanOut>(
-          ONE,
-          { kind: 'uniform', from: 0, to: 5 },
-          { kind: 'poisson', mean: 2, max: 6 },
-          { kind: 'list', values: [0, 0, 9] },
-        ),
-        probability: fc.constantFrom(1, 0.5),
-      }),
-      { minLength: 1, maxLength: 5 },
-    ),
-  }),
-  { minLength: 1, maxLength: 3 },
-);
-
-describe('whatever happens', () => {
-  it('each request of a pipeline and each of its steps has one answer, and steps run in their order', async () => {
-    await fc.assert(
-      fc.asyncProperty(randomRun, graphs, async (drawn, graph) => {
-        const options = optionsOf(drawn) as RunOptions;
-        const { models } = options;
-        const pipelines = graph.map(
-          ({ split, steps }, p): DrawnPipeline => ({
-            ...{ name: `pipeline-${p}`, split },
-            steps: steps.map(({ pick, after, fanOut, probability }, s) =>
-              step(pick % models.length, s === 0 ? [] : [...new Set(after.map((each) => each % s))], {
-                ...{ fanOut, probability, least: 0, mean: 1 },
-              }),
-            ),
-          }),
-        );
-        const { seed, rateRps, durationNs, slosNs } = drawn;
-        const targets = models.length + pipelines.length;
-        const arrivals = poisson({ seed, rateRps: rateRps / 2, durationNs, models: targets, slosNs });
-        const patienceOf = (nth: number) => (nth % 5 === 0 ? (nth % 30) * MS : Number.POSITIVE_INFINITY);
-        const ended: { id: number; user: number; isOwn: boolean }[] = [];
-        const note = (table: { id: Float64Array; user: Int32Array; step: Int32Array }, slot: number) =>
-          ended.push({ id: table.id[slot]!, user: table.user[slot]!, isOwn: table.step[slot]! <= 0 });
-        const { simulator, answers } = await run({
-          ...options,
-          pipelines,
-          checks: true,
-          source: new ListSource(
-            arrivals.map((each) => ({ ...each, model: targets - 1 - each.model })),
-            patienceOf,
-          ),
-          cancelled: note,
-        });
-        expect(simulator.controller.requests.size).toBe(0);
-        const ids = [...answers, ...ended].map(({ id }) => id).sort((a, b) => a - b);
-        expect(ids).toEqual(ids.map((_, i) => i));
-        for (const { model, outcome, arrivalNs, sloNs, nowNs } of answers)
-          if (model >= models.length && outcome <= OUTCOME_LATE)
-            expect(nowNs - arrivalNs <= sloNs).toBe(outcome === OUTCOME_OK);
-        const own = answers.filter(({ model }) => model >= models.length).map(({ user }) => user);
-        const gone = ended.filter(({ isOwn }) => isOwn).map(({ user }) => user);
-        const sent = arrivals.flatMap(({ model }, user) =>
-          targets - 1 - model >= models.length ? [user] : [],
-        );
-        expect(
-          sent.every(
-            (user) =>
-              own.filter((each) => each === user).length + gone.filter((each) => each === user).length === 1,
-          ),
-        ).toBe(true);
-      }),
-      // A failing run is not shrunk: each takes a second.
-      { numRuns: 80, endOnFailure: true },
-    );
   });
 });

@@ -15,7 +15,7 @@ import { boundOf } from '../../../src/run/bound.js';
 import type { FanOut } from '../../../src/sim/fan-out.js';
 import type { AnswerRecord } from '../../sim/fixtures.js';
 import { INVARIANTS } from '../../sim/invariants.js';
-import type { ObservedRun } from './observed-run.js';
+import { type ObservedRun, observe } from './observed-run.js';
 
 /** Something that does not hold: which check found it, and what it is in one line. */
 export interface Problem {
@@ -105,6 +105,25 @@ export function littleProblem({ sent, answers }: ObservedRun, outDir: string): P
 export function repetitionProblem(first: ObservedRun, second: ObservedRun): Problem | null {
   const [a, b] = [first.result.summary.digest, second.result.summary.digest];
   return a === b ? null : { check: 'the same run again decides the same', what: `digests ${a} and ${b}` };
+}
+
+const MS = 1e6;
+/** Some go before their deadline, some after it, most stay. */
+const PATIENCES = [0, 1, 3 * MS, 20 * MS, 150 * MS, ...new Array<number>(5).fill(Number.POSITIVE_INFINITY)];
+const patienceOf = (nth: number) => PATIENCES[(nth * 7) % PATIENCES.length];
+
+/** Where clients go, each request is answered all the same, or withdrawn when its client goes and not before. */
+export async function leavingProblem(experiment: Experiment): Promise<Problem | null> {
+  const run = await observe(experiment, undefined, patienceOf);
+  const own = run.answers.filter(({ step }) => step <= 0).sort((a, b) => a.id - b.id);
+  const early = own.find(
+    ({ outcome, arrivalNs, nowNs }, nth) =>
+      outcome === OUTCOME_CANCELLED && nowNs - arrivalNs < patienceOf(nth),
+  );
+  if (early !== undefined) return { check: 'clients wait', what: JSON.stringify(early) };
+  return (
+    requestProblem(experiment, run) ?? brokenInvariant(experiment, run) ?? pipelineProblem(experiment, run)
+  );
 }
 
 /** No policy serves more than the bound allows, where there is one. */
@@ -217,6 +236,7 @@ function endProblem({ spec, own, steps }: Flow): string {
     const isAsked = failed.some((each) => each.outcome === outcome || outcome === OUTCOME_TIMEOUT);
     return isAsked ? '' : 'fails otherwise than its step';
   }
+  if (outcome === OUTCOME_CANCELLED) return '';
   if (outcome === OUTCOME_REJECTED) return of.length === 0 ? '' : 'is refused after it began';
   return outcome === OUTCOME_TIMEOUT && limit === LIMIT_PIPELINE ? '' : 'fails for no reason';
 }

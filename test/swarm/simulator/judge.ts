@@ -8,6 +8,7 @@ import {
   auditProblem,
   boundProblem,
   brokenInvariant,
+  leavingProblem,
   littleProblem,
   type Problem,
   pipelineProblem,
@@ -53,6 +54,7 @@ export async function judge(candidate: Candidate, dir: string): Promise<Verdict>
       seenProblem(experiment, run, outDir) ??
       repetitionProblem(run, await observe({ ...experiment, checks: false })) ??
       (await boundProblem(experiment, run)) ??
+      (await leavingProblem(experiment)) ??
       (replay === null ? null : await replayProblem(replay, dir, run));
     if (problem !== null) return { kind: 'failed', ...problem, replay };
     const { sent, answers, actions } = run;

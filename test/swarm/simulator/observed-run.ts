@@ -24,8 +24,15 @@ export interface ObservedRun {
   readonly gone: readonly { readonly gpu: number; readonly actions: number }[];
 }
 
-/** Runs an experiment. With `outDir`, which must exist, the logs and run.json are written there, as by the command line. */
-export async function observe(experiment: Experiment, outDir?: string): Promise<ObservedRun> {
+/**
+ * Runs an experiment. With `outDir`, which must exist, the logs and run.json are written there, as by the command line.
+ * `patienceOf`: how long the client of each request waits, by their order; default: for ever.
+ */
+export async function observe(
+  experiment: Experiment,
+  outDir?: string,
+  patienceOf = (_nth: number) => Number.POSITIVE_INFINITY,
+): Promise<ObservedRun> {
   const sent: SentRequest[] = [];
   const { actions, answers, observer, cancelled } = keepRecords(
     () => MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * Math.max(sent.length, answers.length),
@@ -43,7 +50,7 @@ export async function observe(experiment: Experiment, outDir?: string): Promise<
   const engine: Engine = {
     kind: 'simulated',
     drive: (task) => {
-      const source = new WatchedSource(task.source, (request) => void sent.push(request));
+      const source = new WatchedSource(task.source, (request) => void sent.push(request), patienceOf);
       const { scaling } = task;
       if (scaling === null) return SIMULATED.drive({ ...task, source });
       const { fleet } = scaling;
@@ -70,10 +77,12 @@ export interface SentRequest extends Arrival {
 /** Notes each request that a source delivers. */
 export class WatchedSource implements ArrivalSource {
   readonly answered?: (user: number, nowNs: number) => void;
+  private count = 0;
 
   constructor(
     private readonly source: ArrivalSource,
     private readonly sent: (request: SentRequest) => void,
+    private readonly patienceOf = (_nth: number) => Number.POSITIVE_INFINITY,
   ) {
     if (source.answered !== undefined) this.answered = source.answered.bind(source);
   }
@@ -106,6 +115,10 @@ export class WatchedSource implements ArrivalSource {
     return this.source.length ?? 0;
   }
 
+  get patienceNs(): number {
+    return this.patienceOf(this.count);
+  }
+
   get starved(): boolean {
     return this.source.starved === true;
   }
@@ -113,6 +126,7 @@ export class WatchedSource implements ArrivalSource {
   advance(): void {
     const { timeNs, model, sloNs, user, requestClass, tenant, length } = this;
     this.sent({ timeNs, model, sloNs, user, requestClass, tenant, length });
+    this.count++;
     this.source.advance();
   }
 
