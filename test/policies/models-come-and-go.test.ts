@@ -7,8 +7,8 @@ import { POLICIES } from '../../src/policies/registry.js';
 import { Simulator } from '../../src/sim/index.js';
 import { model as spec } from '../core/fixtures.js';
 import { createPolicy, MS, poisson } from '../sim/fixtures.js';
-import { randomModel } from '../sim/random-run.js';
 import { ChangingSource } from './models-come-and-go.js';
+import { randomModel } from './random-run.js';
 
 const SLOTS = 6;
 const MOST_ACTIONS = 50_000;

@@ -1,18 +1,15 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkRun } from '../../src/audit/check-run.js';
 import type { Experiment } from '../../src/config/experiment.js';
-import { GPU_ON, type GpuState } from '../../src/core/fleet-observer.js';
 import { run } from '../../src/run/run.js';
 import { SIMULATED, simulate } from '../../src/run/simulated.js';
-import { Simulator } from '../../src/sim/simulator.js';
 import { changeLog } from '../audit/run-folder.js';
 import { BASE, load } from '../config/experiment-files.js';
-import { KINDS, OPTIONS } from '../policies/gpu-loss-options.js';
-import { createPolicy, ListSource, MS, poisson } from '../sim/fixtures.js';
+import { KINDS } from '../policies/gpu-loss-options.js';
+import { MS } from '../sim/fixtures.js';
 
 const SCALED = `${BASE.replace(
   /^cluster:.*\n/m,
@@ -85,12 +82,6 @@ describe('GPUs that come and go by a scaler', () => {
     expect(kept.scaling.gpuHours).toBeGreaterThan(free.scaling.gpuHours);
   });
 
-  it.each(['clairvoyant', 'predictive'])('are ordered by %s, too', async (kind) => {
-    const { result, wrong } = await audited(await load(SCALED, [`scaler={ kind: ${kind}, interval: 50ms }`]));
-    expect(wrong).toEqual([]);
-    expect(result.summary.scaling?.ordered).toBeGreaterThan(3);
-  });
-
   it.each(['predictive', 'clairvoyant'])(
     'are not ordered by %s for what is beyond the rate of a tenant',
     async (kind) => {
@@ -145,71 +136,4 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
     });
     expect(checkRun(dir, { slackNs: 0 }).violations.map(({ rule }) => rule)).toContain('fleet');
   });
-});
-
-it('no action is decided on a GPU that is not on, whatever a scaler wants', async () => {
-  const wants = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 0, max: 2 })), {
-    minLength: 5,
-    maxLength: 30,
-  });
-  // A batch is worth stopping on a GPU that drains, where nothing else can run.
-  const stopsWhileItRuns = [0, 0, 0, 0, 0, 0, 2, 2].map((want): [number, number] => [0, want]);
-  const model = {
-    ...{ name: 'm', weightsBytes: 1, pages: 2, loadNs: 4 * MS, batchSizes: [1, 2, 4], inputBytes: 1 },
-    ...{ execNs: [3 * MS, 5 * MS, 8 * MS], outputBytes: 1 },
-    otherKinds: [{ loadNs: 6 * MS, execNs: [5 * MS, 9 * MS, 15 * MS] }],
-  };
-  await fc.assert(
-    fc.asyncProperty(
-      wants,
-      fc.constantFrom(...KINDS),
-      fc.nat(1000),
-      fc.boolean(),
-      async (plan, kind, seed, slow) => {
-        const state = new Map<number, GpuState>();
-        let step = 0;
-        let ended = 0;
-        const decided: string[] = [];
-        const simulator = new Simulator({
-          ...{ models: [model, model, model, model, model], gpus: 5, pages: 6, seed, checks: true },
-          kinds: [
-            { gpus: 3, pages: 6 },
-            { gpus: 2, pages: 6 },
-          ],
-          ...(slow ? { network: { delayNs: 2 * MS, jitterNs: MS } } : {}),
-          defaultSloNs: 60 * MS,
-          createPolicy: createPolicy(kind, OPTIONS[kind]),
-          source: new ListSource(
-            poisson({ seed, rateRps: 700, durationNs: 400 * MS, models: 5, slosNs: [60 * MS, 20 * MS] }),
-          ),
-          observer: {
-            answered: () => {
-              ended++;
-            },
-            completed: () => {},
-            decided: ({ gpu, kind: action }) => {
-              if (state.get(gpu) !== GPU_ON) decided.push(`action ${action} on GPU ${gpu}`);
-            },
-          },
-          fleet: {
-            kinds: [
-              { gpus: 3, on: 1, startNs: 13 * MS, minLifetimeNs: 0 },
-              { gpus: 2, on: 0, startNs: 0, minLifetimeNs: 0 },
-            ],
-            ...{ intervalNs: 15 * MS, untilNs: 400 * MS },
-            decide: () => {
-              const [a, b] = plan[step++ % plan.length];
-              return { gpus: [Math.max(a, 1), b], reason: '' };
-            },
-            observers: [{ gpuChanged: (gpu, to) => state.set(gpu, to) }],
-          },
-        });
-        await simulator.run();
-        expect(decided).toEqual([]);
-        expect(ended).toBe(simulator.arrivals);
-        expect(step).toBe(26);
-      },
-    ),
-    { numRuns: 40, examples: [[stopsWhileItRuns, 'shepherd', 991, false]] },
-  );
 });

@@ -51,16 +51,6 @@ function mean(values: readonly number[]): number {
 }
 
 describe('SimDevice', () => {
-  it('runs slower at a lower clock, and remembers the clock that it began at', () => {
-    const { made, duration } = device();
-    made.clockFactor = 0.5;
-    made.startExec(infer(0), 1000);
-    made.clockFactor = 1;
-    expect([duration(), made.execClock]).toEqual([6e6, 0.5]);
-    made.startLoad(action(0), 1000);
-    expect(duration()).toBe(8e6);
-  });
-
   it('draws noise of the configured deviation around the profile', () => {
     const drawn = samples({ ...NO_NOISE, exec: 0.05 });
     const average = mean(drawn);
@@ -72,17 +62,6 @@ describe('SimDevice', () => {
   it('never takes less than a tenth of the profile, however strong the noise', () => {
     const drawn = samples({ ...NO_NOISE, exec: 3 });
     expect(drawn.reduce((least, value) => Math.min(least, value))).toBeCloseTo(0.1, 9);
-  });
-
-  it('draws noise of LOADs from a stream of its own', () => {
-    const { made, duration } = device({ ...NO_NOISE, exec: 0.1, load: 0.1 });
-    made.startExec(infer(0), 1000);
-    const alone = duration();
-    const { made: other, duration: otherDuration } = device({ ...NO_NOISE, exec: 0.1, load: 0.1 });
-    other.startLoad(action(0), 1000);
-    expect(otherDuration()).not.toBe(8e6);
-    other.startExec(infer(0), 1000);
-    expect(otherDuration()).toBe(alone);
   });
 
   it('takes longer by what the profile says when another model ran before', () => {

@@ -72,52 +72,6 @@ describe('a pipeline', () => {
     },
   );
 
-  it('begins a step in the instant in which the last one that it waits for ends', async () => {
-    // 0 and 1 at once, then 2 with three requests, then 0 again.
-    const crops = step(2, [0, 1], { fanOut: { kind: 'constant', value: 3 }, least: 3, mean: 3 });
-    const steps = [step(0), step(1), crops, step(0, [2])];
-    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(5) });
-    const ended = answers.filter(({ model }) => model === 3);
-    expect(ended.map(({ outcome }) => outcome)).toEqual(Array(5).fill(OUTCOME_OK));
-    for (const { user, nowNs, arrivalNs } of ended) {
-      const own = answers.filter((each) => each.user === user && each.model < 3);
-      expect(own.map(({ model }) => model)).toEqual([0, 1, 2, 2, 2, 0]);
-      const ends = own.map((each) => each.nowNs);
-      expect(own.map((each) => each.arrivalNs)).toEqual([
-        arrivalNs,
-        arrivalNs,
-        ...Array(3).fill(ends[1]),
-        ends[4],
-      ]);
-      expect(nowNs).toBe(ends[5]);
-    }
-  });
-
-  it('skips steps without requests, and those that come after nothing else', async () => {
-    const crops = step(1, [0], { fanOut: { kind: 'list', values: [0, 2] }, least: 0, mean: 1 });
-    const steps = [step(0), crops, step(2, [1], { least: 0, mean: 0.5 })];
-    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps)], source: requests(40) });
-    const ways = Array.from({ length: 40 }, (_, user) =>
-      answers
-        .filter((each) => each.user === user)
-        .map(({ model }) => model)
-        .join(),
-    );
-    expect(new Set(ways)).toEqual(new Set(['0,3', '0,1,1,2,3']));
-    expect(answers.every(({ outcome }) => outcome === OUTCOME_OK)).toBe(true);
-  });
-
-  it.each([
-    ['equal', [20, 40, 60]],
-    ['proportional', [20, 40, 60]],
-    ['fixed', [40, 50, 60]],
-  ] as const)('with split: %s ends its steps by fixed shares of its SLO', async (split, byMs) => {
-    const steps = [step(0, [], { budget: 4 }), step(1, [0]), step(2, [1])];
-    const source = requests(1, 60 * MS);
-    const { answers } = await run({ ...BASE, pipelines: [pipeline(steps, split)], source });
-    expect(answers.slice(0, 3).map(({ arrivalNs, sloNs }) => (arrivalNs + sloNs) / MS)).toEqual(byMs);
-  });
-
   it('is given up between steps once those that remain take longer than its deadline allows', async () => {
     // The first step takes ten times as long as profiled, after a LOAD of 8.31 ms: 36 of 37 ms are over then.
     const steps = [step(0), step(1, [0])];

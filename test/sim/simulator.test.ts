@@ -32,13 +32,6 @@ function one(arrivals: readonly Arrival[], over: Partial<RunOptions> = {}): Prom
 
 const REQUEST = { timeNs: 5 * MS, model: 0, sloNs: 100 * MS };
 
-/** Poisson traffic of 15 models for 2 s. */
-function busy(over: Partial<RunOptions> & { rateRps?: number; sloNs?: number } = {}): Promise<Run> {
-  const { rateRps = 600, sloNs = 100 * MS, ...rest } = over;
-  const source = new ListSource(poisson({ seed: 7, rateRps, durationNs: 2e9, models: 15, slosNs: [sloNs] }));
-  return one([], { models: resnets(15), source, defaultSloNs: sloNs, checks: false, ...rest });
-}
-
 describe('Simulator: one request', () => {
   it('takes a LOAD and an INFER when its model is cold, counted from its arrival', async () => {
     const { answers, actions } = await one([REQUEST]);
@@ -49,47 +42,6 @@ describe('Simulator: one request', () => {
       [5 * MS, 5 * MS + LOAD_NS],
       [5 * MS + LOAD_NS, 5 * MS + LOAD_NS + INFER_NS],
     ]);
-  });
-
-  it('waits for the network on every leg: two round trips', async () => {
-    const { answers, actions } = await one([REQUEST], { network: { delayNs: MS, jitterNs: 0 } });
-    expect(answers[0].nowNs - REQUEST.timeNs).toBe(LOAD_NS + INFER_NS + 4 * MS);
-    expect(actions[0].beginNs - actions[0].sentNs).toBe(MS);
-    expect(actions[0].handledNs - actions[0].endNs).toBe(MS);
-  });
-});
-
-describe('Simulator: GPUs', () => {
-  it('a clock at half speed doubles INFERs, and the scheduler learns of it from the first', async () => {
-    const requests = [0, 100, 200].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 100 * MS }));
-    const { actions } = await one(requests, { gpuClock: [{ atNs: 50 * MS, gpu: 0, factor: 0.5 }] });
-    const infers = actions.filter(({ kind }) => kind === 2);
-    expect(infers.map(({ endNs, beginNs }) => endNs - beginNs)).toEqual([
-      INFER_NS,
-      2 * INFER_NS,
-      2 * INFER_NS,
-    ]);
-    expect(infers.map(({ expectedDurationNs }) => expectedDurationNs)).toEqual([
-      INFER_NS,
-      INFER_NS,
-      2 * INFER_NS,
-    ]);
-    expect(infers.map(({ clock }) => clock)).toEqual([1, 0.5, 0.5]);
-  });
-
-  it('a clock that changes during an INFER does not spoil the estimate of the model', async () => {
-    const requests = [0, 100, 200].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 100 * MS }));
-    const { actions } = await one(requests, {
-      gpuClock: [
-        { atNs: 50 * MS, gpu: -1, factor: 0.5 },
-        { atNs: 101 * MS, gpu: -1, factor: 1 },
-      ],
-    });
-    const last = actions.at(-1);
-    // The second ran at half the clock throughout; were it taken for a run at full clock, the model would look slow.
-    expect(actions[2].clock).toBe(0.5);
-    expect(last?.expectedDurationNs).toBe(2 * INFER_NS);
-    expect([last?.endNs, last?.beginNs]).toEqual([200 * MS + INFER_NS, 200 * MS]);
   });
 });
 
@@ -135,25 +87,6 @@ describe('Simulator: wrong profiles', () => {
     expect(Math.abs((first as number) / INFER_NS - 1)).toBeLessThanOrEqual(0.15);
     expect(first).not.toBe(INFER_NS);
     expect(infers[0]?.expectedDurationNs).toBe(INFER_NS);
-  });
-});
-
-describe('Simulator: determinism', () => {
-  const noisy = {
-    noise: { exec: 0.05, load: 0.05, stragglers: 0.01, stragglerFactor: 5 },
-    network: { delayNs: 100_000, jitterNs: 50_000 },
-    clockOffsetNs: 200_000,
-  };
-
-  it('same seed, same run; another seed, another run', async () => {
-    const [first, again, other] = [
-      await busy({ ...noisy, seed: 3 }),
-      await busy({ ...noisy, seed: 3 }),
-      await busy({ ...noisy, seed: 4 }),
-    ];
-    expect(again.digest).toBe(first.digest);
-    expect(again.actions).toEqual(first.actions);
-    expect(other.digest).not.toBe(first.digest);
   });
 });
 
