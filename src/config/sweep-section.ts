@@ -18,7 +18,7 @@ export const variedValues = textField(
 /** Seeds of a sweep or plan. */
 export const seedList = textField(
   LIST_OR_TEXT,
-  'Each combination runs once with each seed; default: the seed of the file.',
+  'Each combination runs once with each seed, such as 1:3 or 1,2,3; default: the seed of the file.',
   readSeeds,
   textOrTexts,
 );
@@ -28,9 +28,10 @@ function readValues(texts: string | readonly string[]): readonly string[] {
 }
 
 function readSeeds(texts: string | readonly string[]): readonly number[] {
-  const seeds = readValues(texts).map(Number);
+  const parts = [texts].flat().flatMap((text) => text.split(','));
+  const seeds = readValues(parts.map((part) => part.replace(/^\s*\d+\s*:\s*\d+\s*$/, '$&:1'))).map(Number);
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
-  return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
+  return refuse(`must be whole numbers such as 1:3 or 1,2,3, found ${show(texts)}`);
 }
 
 /** Overrides of a case. Whether their keys exist is known when an experiment is built with them. */

@@ -14,8 +14,8 @@ export interface Estimate {
   readonly low: number;
   readonly high: number;
   /**
-   * Source of the interval: several seeds, or time slices of the runs, or the number of their requests, none of which
-   * missed. Null: there is one run, and it has no slices, they do not differ, or they do not determine the figure.
+   * Source of the interval: several seeds, or time slices of the runs, or the number of their requests. Null: there is
+   * one run, and it has no slices, they do not differ, or they do not determine the figure.
    */
   readonly over: 'seeds' | 'slices' | 'requests' | null;
 }
@@ -30,6 +30,8 @@ export interface Sample {
   readonly influences?: readonly number[];
 }
 
+/** Two-sided 95 % quantile of the normal distribution. */
+const Z_95 = 1.959964;
 /** Two-sided 95 % quantiles of Student's t distribution for 1 to 30 degrees of freedom (any statistics table). */
 const T_95 = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
@@ -70,6 +72,29 @@ export function estimateOf({ bySeed, influences = [] }: Sample): Estimate {
   const half = Math.max(seedHalf, sliceHalf);
   const over = sliceHalf > seedHalf ? 'slices' : n > 1 ? 'seeds' : null;
   return { n, mean, sd: Math.sqrt(variance), low: mean - half, high: mean + half, over };
+}
+
+/**
+ * A share of requests with an interval that is at least as wide, at both ends, as Wilson's for so many independent ones:
+ * seeds and time slices that agree by chance, such as those without a miss, show too little spread.
+ */
+export function ofRequests(share: Estimate, requests: number): Estimate {
+  const [low, high] = wilson95(share.mean, requests);
+  const over = high - low > share.high - share.low ? 'requests' : share.over;
+  return { ...share, low: Math.min(low, share.low), high: Math.max(high, share.high), over };
+}
+
+/** Ends of the 95 % confidence interval of a share of independent requests (Wilson 1927). */
+function wilson95(share: number, requests: number): readonly [number, number] {
+  const extra = Z_95 ** 2 / requests;
+  const center = share + extra / 2;
+  const half = Math.sqrt(extra * share * (1 - share) + extra ** 2 / 4);
+  return [Math.max(0, (center - half) / (1 + extra)), Math.min(1, (center + half) / (1 + extra))];
+}
+
+/** The fewest requests whose interval reaches no further than `distance` if the share is 0 or 1. */
+export function fewestWithin(distance: number): number {
+  return Math.ceil((Z_95 ** 2 * (1 - distance)) / distance);
 }
 
 /** Excess of `a` over `b`, seed by seed and, where both have slices, slice by slice; null without anything in common. */
@@ -175,7 +200,7 @@ export function certaintyText(seeds: number, figures: readonly (Pick<Estimate, '
   const sources = [
     ...(over.has('seeds') ? [`${seeds} seeds`] : []),
     ...(over.has('slices') ? ['time slices of the run'] : []),
-    ...(over.has('requests') ? ['the number of requests where none missed'] : []),
+    ...(over.has('requests') ? ['the number of requests'] : []),
   ];
   if (sources.length > 0) return `±: 95 % confidence over ${sources.join(' or ')}`;
   return seeds === 1 ? 'one seed: no confidence intervals' : 'no confidence intervals';

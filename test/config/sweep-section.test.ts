@@ -75,6 +75,7 @@ describe('sweep section', () => {
     const { vary, seeds } = (await read('  vary: { slo: 10ms }\n')) ?? {};
     expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms'] }], seeds: undefined });
     expect((await read('  seeds: [4, 5]\n'))?.seeds).toEqual([4, 5]);
+    expect((await read('  seeds: "1:3, 7, 10:20:5"\n'))?.seeds).toEqual([1, 2, 3, 7, 10, 15, 20]);
     expect((await parseExperiment(HEAD, 'exp.yaml')).sweep).toBeNull();
   });
 

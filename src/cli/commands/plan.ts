@@ -20,7 +20,7 @@ export const flags = {
       ...choice(['low', 'high'])('Which values are better, if the key does not imply it'),
       conflicts: 'minimize',
     },
-    seeds: text.or('1,2,3', 'Seeds to repeat every value with'),
+    seeds: text.or('1,2,3', 'Seeds to repeat every value with, e.g. 1:3; 3 is only the seed 3'),
     set: list('Override another key at every value'),
     plugin,
   }),

@@ -8,7 +8,7 @@ export const flags = {
   file: experimentFile,
   ...group('Scenarios', {
     target: list("Condition to meet, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
-    seeds: text.or('1,2,3', 'Seeds to repeat every scenario with'),
+    seeds: text.or('1,2,3', 'Seeds to repeat every scenario with, e.g. 1:3; 3 is only the seed 3'),
     set: list('Override a key in every scenario'),
     plugin,
   }),

@@ -13,7 +13,7 @@ export const flags = {
   file: experimentFile,
   ...group('Grid', {
     vary: list('Values of a key, e.g. slo=10ms,25ms or policy.scheduleAhead=1ms:20ms:1ms'),
-    seeds: text('Seeds to repeat every cell with, e.g. 1,2,3'),
+    seeds: text('Seeds to repeat every cell with, e.g. 1:3 or 1,2,3; 3 is only the seed 3'),
     set: list('Override a key in every cell'),
     plugin,
   }),

@@ -5,7 +5,7 @@ import { ON_DISK } from '../../config/files-on-disk.js';
 import type { Threshold } from '../../record/threshold.js';
 import { kindOfGpus } from '../../report/quantity.js';
 import { listed } from '../../text/words.js';
-import { isSure, type Verdict } from './judge.js';
+import { isOverSeeds, isSure, type Verdict } from './judge.js';
 import { unsureNote } from './key-space.js';
 import { latticeOf, type Over, written } from './over.js';
 import { type Candidate, type Confidence, pricedName, type Tried } from './plan-result.js';
@@ -232,7 +232,8 @@ function confidenceOf(
   tried: readonly Tried[],
   answer: Tried | null,
 ): Confidence | null {
-  if (answer === null || answer.figures.some(({ estimate }) => estimate?.over !== 'seeds')) return null;
+  if (answer === null || answer.figures.some(({ estimate }) => estimate === null || !isOverSeeds(estimate)))
+    return null;
   const sureness = tried.map(({ figures }, place) =>
     targets.map((target, i) => figures[i] !== undefined && isSure(target, figures[i], place + 1)),
   );

@@ -1,12 +1,16 @@
-import { type FigureUnit, partOfFigure } from '../../record/figures.js';
+import { type FigureUnit, figureOf, partOf, partOfFigure } from '../../record/figures.js';
 import type { CellResult } from '../../record/results.js';
 import { checkThreshold, coverageOf, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
 import {
   clipped,
   type Estimate,
+  estimate,
   estimateOf,
+  fewestWithin,
   influencesOf,
   intervalText,
+  meanOf,
+  ofRequests,
   slicedFigure,
   studentTail,
 } from '../../report/statistics.js';
@@ -36,6 +40,8 @@ export interface TargetFigure {
    * without a miss that is not sure, the number of requests that would do. Else null.
    */
   readonly about: string | null;
+  /** For a share of requests, their number in independent runs, which bounds its precision; null: another figure. */
+  readonly requests: number | null;
 }
 
 export type Verdict = 'yes' | 'unsure' | 'no';
@@ -60,44 +66,51 @@ export function judge(target: Threshold, results: readonly JudgedRun[]): TargetF
   const values = found.map(({ actual }) => actual);
   const reason = found.find(({ actual }) => actual === null)?.measured ?? leastCoverage(target, results);
   if (!values.every(Number.isFinite))
-    return { values, estimate: null, meets: 'no', margin: null, about: reason };
-  const sliced = slicedFigure(target.metric);
-  const bySeed = Object.fromEntries((values as number[]).entries());
-  const sample = { bySeed, ...(sliced === null ? {} : influencesOf(results, sliced)) };
-  // A share ends at 0 and 1, which never changes a verdict.
-  const spread = clipped(estimateOf(sample), target.unit === 'share' ? 1 : undefined);
-  // No number of requests would do for a limit of 100 %, which is one on these requests.
-  const isAll = values.every((value) => value === 1) && target.limit < 1;
-  const requests = isAll ? offeredOf(target, results) : null;
-  const figure =
-    requests === null
-      ? spread
-      : { ...spread, low: UNSEEN ** (1 / requests), over: spread.over ?? 'requests' };
+    return { values, estimate: null, meets: 'no', margin: null, about: reason, requests: null };
+  const spread = spreadOf(target, values as number[], results);
+  // No number of requests would do for a limit of 0 or 100 %, which is one on these requests.
+  const requests = target.limit > 0 && target.limit < 1 ? requestsOf(target, results) : null;
+  const figure = requests === null ? spread : ofRequests(spread, requests);
   const bound = decidingEnd(target, figure);
   const meets = holds(target, bound) ? 'yes' : holds(target, figure.mean) ? 'unsure' : 'no';
   const margin = atLeast(target) ? bound - target.limit : target.limit - bound;
-  const enough = Math.ceil(Math.log(UNSEEN) / Math.log(target.limit));
+  const isPerfect = requests !== null && figure.mean === (atLeast(target) ? 1 : 0);
+  const enough = fewestWithin(atLeast(target) ? 1 - target.limit : target.limit);
   const about =
-    requests !== null && meets === 'unsure'
+    isPerfect && meets === 'unsure'
       ? `${plural(requests, 'request')}, and ${enough} without a miss would do`
       : reason;
-  return { values, estimate: figure, meets, margin, about };
+  return { values, estimate: figure, meets, margin, about, requests };
 }
 
-/** Requests of all seeds behind a share of those answered in time; null: the figure is another. */
-function offeredOf({ metric }: Threshold, results: readonly JudgedRun[]): number | null {
+/** Mean and interval over seeds and time slices. */
+function spreadOf(target: Threshold, values: readonly number[], results: readonly JudgedRun[]): Estimate {
+  const sliced = slicedFigure(target.metric);
+  // Seeds that replay the same log say nothing about another stretch of it.
+  if (sliced === null && isReplay(results)) return estimate([meanOf(values)]);
+  const bySeed = Object.fromEntries(values.entries());
+  const figure = estimateOf({ bySeed, ...(sliced === null ? {} : influencesOf(results, sliced)) });
+  // A share ends at 0 and 1, which never changes a verdict.
+  return clipped(figure, target.unit === 'share' ? 1 : undefined);
+}
+
+/** Requests behind a share of them: of all seeds, or of one that replays a log; null: the figure is another. */
+function requestsOf({ metric, unit }: Threshold, results: readonly JudgedRun[]): number | null {
   const part = partOfFigure(metric);
-  if (!/^(?:weightedA|a)ttainment$/.test(part?.figure ?? metric)) return null;
-  const offered = results.map(({ summary: { by, requests } }) =>
-    part === null
-      ? requests.offered
-      : by[part.dimension]?.find(({ key }) => key === part.key)?.requests.offered,
-  );
-  return offered.reduce<number>((sum, count = 0) => sum + count, 0);
+  const figure = figureOf(metric)!;
+  const isCount = unit === 'share' && figure.unit === 'count' && figure.ofAssessedModels !== true;
+  if (!isCount && !/^(?:weightedA|a)ttainment$/.test(part?.figure ?? metric)) return null;
+  const offered = results.map(({ summary }) => {
+    const counted = part === null ? summary : partOf(summary, part.dimension, part.key);
+    return counted?.requests.offered ?? 0;
+  });
+  return Math.round(meanOf(offered) * (isReplay(results) ? 1 : offered.length));
 }
 
-/** Probability that a share is below the exact interval of requests without a miss, which has no other end. */
-const UNSEEN = 0.05;
+/** True if the runs replay a log, so that seeds are not independent samples. */
+export function isReplay(results: readonly Pick<CellResult, 'slices'>[]): boolean {
+  return results.some(({ slices }) => slices !== undefined);
+}
 
 /** Coverage of the seed with the smallest share of models assessed; null if the target is not of assessed models. */
 function leastCoverage({ metric }: Threshold, results: readonly JudgedRun[]): string | null {
@@ -117,16 +130,31 @@ function decidingEnd(target: Threshold, { low, high }: Estimate): number {
 /** Probability that an interval's deciding end is on the wrong side. */
 const CHANCE = 0.025;
 
+/** Degrees of freedom with which Student's t is as good as normal. */
+const NORMAL = 1000;
+
 /** True if an interval for `compared` figures at once (Bonferroni) is within the limit; null without a spread. */
-export function isSure(target: Threshold, { estimate }: TargetFigure, compared: number): boolean | null {
-  if (estimate === null) return false;
-  const { mean, sd, n, over } = estimate;
-  if (over !== 'seeds') return null;
+export function isSure(
+  target: Threshold,
+  { estimate: figure, requests }: TargetFigure,
+  compared: number,
+): boolean | null {
+  if (figure === null) return false;
+  const { mean, sd, n } = figure;
+  if (!isOverSeeds(figure)) return null;
   const distance = atLeast(target) ? mean - target.limit : target.limit - mean;
   if (distance < 0) return false;
   // Seeds that all give the same value show no spread to be sure by.
-  if (sd === 0) return null;
-  return compared * studentTail((distance * Math.sqrt(n)) / sd, n - 1) <= CHANCE;
+  if (sd === 0 && requests === null) return null;
+  const bySeeds = sd === 0 ? 0 : studentTail((distance * Math.sqrt(n)) / sd, n - 1);
+  const error = Math.sqrt((target.limit * (1 - target.limit)) / (requests ?? 1));
+  const byCount = requests === null ? 0 : studentTail(distance / error, NORMAL);
+  return compared * Math.max(bySeeds, byCount) <= CHANCE;
+}
+
+/** True if the interval is that of several seeds, or of their requests. */
+export function isOverSeeds({ n, over }: Estimate): boolean {
+  return n > 1 && (over === 'seeds' || over === 'requests');
 }
 
 /**

@@ -124,9 +124,13 @@ function searchNotes(found: Found, judged: ReadonlyMap<number, Tried>, { targets
   const names = contradictions.map((index) => judged.get(index)!.name);
   const unsure = [...judged.values()].filter(({ meets }) => meets === 'unsure');
   const better = found.kind === 'boundary' ? judged.get(found.before) : closestOf(unsure, targets);
+  const ends = [judged.get(0)!, judged.get(Math.max(...judged.keys()))!];
+  const unsureEnds = ends.filter((end) => unsure.includes(end)).map(({ name }) => name);
+  const reason =
+    unsureEnds.length === 0 ? 'both ends of the range miss' : `not sure at ${listed(unsureEnds)}`;
   return [
     ...(found.kind === 'boundary' && found.inside
-      ? ['both ends of the range miss: the target holds only inside it']
+      ? [`${reason}: the target holds only inside the range`]
       : []),
     ...(found.kind !== 'whole' && better?.meets === 'unsure' ? [unsureNote(better)] : []),
     ...(names.length === 0
@@ -138,10 +142,8 @@ function searchNotes(found: Found, judged: ReadonlyMap<number, Tried>, { targets
 }
 
 /** Note on a candidate that may be the answer, or better than it. */
-export function unsureNote({ name, isOneSample, figures }: Tried): string {
-  const seedsHelp =
-    !isOneSample && !figures.some((one) => one.meets === 'unsure' && one.estimate?.over === 'slices');
-  return `the mean at ${name} meets, its interval does not${seedsHelp ? ': more seeds may settle it' : ''}`;
+export function unsureNote({ name, isReplay }: Tried): string {
+  return `the mean at ${name} meets, its interval does not${isReplay ? '' : ': more seeds may settle it'}`;
 }
 
 /** A load is a share of capacity: if that depends on the planned key, so does the traffic. */

@@ -32,7 +32,7 @@ export function parseOver(text: string): Over {
     throw usage(text, 'write KEY=FROM:TO or KEY=FROM:TO:STEP, e.g. cluster.gpus=1:64 or slo=10ms:500ms');
   }
   const [, key, from, to, step] = match as unknown as [string, string, string, string, string | undefined];
-  if (key === 'seed') throw usage(text, 'seeds are given with --seeds 1,2,3');
+  if (key === 'seed') throw usage(text, 'seeds are given with --seeds 1:3');
   return { key, from: from.trim(), to: to.trim(), step: step?.trim() ?? null };
 }
 

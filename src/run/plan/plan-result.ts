@@ -109,8 +109,8 @@ export interface Tried extends Candidate {
   readonly lost?: string;
   /** Keys of its other runs, as it is and after losses that are not as bad. */
   readonly otherCells?: readonly string[];
-  /** Present if no seed changes the run: it is one sample, run with the first seed only. */
-  readonly isOneSample?: true;
+  /** Present if its runs replay a log, or no seed changes them: more seeds tell no more. */
+  readonly isReplay?: true;
   /** Why the value could not run, which counts as a miss. */
   readonly refused?: string;
 }

@@ -9,14 +9,14 @@ import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import type { Threshold } from '../../record/threshold.js';
 import { groupBy } from '../../report/lists.js';
-import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
+import { meanOf, meanOfKnown } from '../../report/statistics.js';
 import { costOf } from '../../report/study/points.js';
 import { seedChanges } from '../random-streams.js';
 import { type CheckedCell, checkCell, kindsLast, seedOverrides } from '../sweep/plan-sweep.js';
 import type { CellJob, CellRunner, CellsRequest, Found } from '../sweep/pool.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
 import { CellStore, runUnit } from '../sweep/units.js';
-import { ASIDE, judge, type Verdict } from './judge.js';
+import { ASIDE, isReplay, judge, type Verdict } from './judge.js';
 import { type Over, written } from './over.js';
 import { type Candidate, type Details, leastMargin, type Tried } from './plan-result.js';
 
@@ -181,7 +181,7 @@ export class Prober {
       ...{ ...candidate, meets: worstVerdict(figures), figures },
       attainment: meanOfKnown(results.map(({ summary }) => summary.attainment)),
       ...{ details: detailsOf(results), cells },
-      ...(isOneSample(results) ? { isOneSample: true } : {}),
+      ...(isReplay(results) ? { isReplay: true } : {}),
     };
   }
 }

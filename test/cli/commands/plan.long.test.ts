@@ -153,7 +153,7 @@ test('a plan of a replayed log runs each value once, and its interval comes from
   const { tried, seeds } = JSON.parse((await runOk([...plan, '--json'])).stdout);
   expect(seeds).toEqual([1, 2, 3]);
   for (const one of tried) {
-    expect(one).toMatchObject({ isOneSample: true, figures: [{ values: [expect.any(Number)] }] });
+    expect(one).toMatchObject({ isReplay: true, figures: [{ values: [expect.any(Number)] }] });
   }
 });
 

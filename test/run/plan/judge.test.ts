@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { stream } from '../../../src/base/random/streams.js';
+import type { CellResult } from '../../../src/record/results.js';
 import {
   estimateText,
   figureText,
@@ -8,6 +10,33 @@ import {
   parseTarget,
 } from '../../../src/run/plan/judge.js';
 import { cellResult } from '../sweep/fixtures.js';
+
+/** A run whose requests miss their SLO, or not; null: not played. If it replays a log, it has 100 time slices. */
+function ranWith(misses: readonly (boolean | null)[], isLog = false): CellResult {
+  const { summary, ...rest } = cellResult(100);
+  const [offered, ok] = [new Array<number>(100).fill(0), new Array<number>(100).fill(0)];
+  for (const [i, miss] of misses.entries()) {
+    const slice = Math.floor((i * 100) / misses.length);
+    if (miss !== null) offered[slice]!++;
+    if (miss === false) ok[slice]!++;
+  }
+  const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+  const requests = {
+    ...summary.requests,
+    offered: total(offered),
+    ok: total(ok),
+    timeout: total(offered) - total(ok),
+  };
+  const section = { group: 'all', class: null, tenant: null, weight: 1, offered, ok };
+  const slices = { oneSample: false, seconds: offered.map(() => 1), sections: [section] };
+  const result = { ...rest, summary: { ...summary, requests, attainment: requests.ok / requests.offered } };
+  return isLog ? { ...result, slices } : result;
+}
+
+/** The first of so many requests. */
+function first(misses: number, requests: number): boolean[] {
+  return Array.from({ length: requests }, (_, i) => i < misses);
+}
 
 describe('a target', () => {
   it('is met where the whole confidence interval of the mean is within the limit', () => {
@@ -35,17 +64,62 @@ describe('a target', () => {
     expect(of('goodputRps>=50', [100, 100, 97])?.high).toBeGreaterThan(100);
   });
 
-  it('is not sure with fewer requests without a miss than an exact binomial interval asks for', () => {
-    // 0.999^2995 is the first power below 5 %: the rule of three, exactly.
+  it('is not sure with few requests, however equal its seeds: Wilson’s interval for 95 %', () => {
     const target = parseTarget('attainment>=99.9%');
     const runs = (count: number) => Array.from({ length: count }, () => cellResult(100));
     const few = judge(target, runs(2));
-    expect(few).toMatchObject({ meets: 'unsure', about: '2000 requests, and 2995 without a miss would do' });
-    expect(few.estimate!.low ** 2000).toBeCloseTo(0.05, 12);
-    expect(judge(target, runs(3)).meets).toBe('yes');
-    expect(judge(parseTarget('attainment>=95%'), runs(1)).estimate).toMatchObject({ over: 'requests' });
+    expect(few).toMatchObject({ meets: 'unsure', about: '2000 requests, and 3838 without a miss would do' });
+    expect(few.estimate).toMatchObject({
+      low: expect.closeTo(2000 / (2000 + 1.96 ** 2), 6),
+      over: 'requests',
+    });
+    expect(judge(target, runs(4)).meets).toBe('yes');
+    // Newcombe (1998), table I: 81 of 263 is 0.2553 to 0.3662.
+    const { estimate } = judge(parseTarget('attainment>=20%'), [ranWith(first(182, 263))]);
+    expect([estimate!.low, estimate!.high]).toEqual([expect.closeTo(0.2553, 4), expect.closeTo(0.3662, 4)]);
+    expect(judge(parseTarget('timeout<0.1%'), [ranWith(first(0, 300))])).toMatchObject({
+      meets: 'unsure',
+      about: '300 requests, and 3838 without a miss would do',
+    });
     // The requests themselves, and no share behind them.
     expect(judge(parseTarget('attainment>=1'), runs(1)).meets).toBe('yes');
+  });
+
+  it.each([
+    { requests: 300, isLog: false },
+    { requests: 1000, isLog: false },
+    { requests: 300, isLog: true },
+    { requests: 1000, isLog: true },
+  ])('is met by at most one in twenty samples where it is missed by a hair: %o', ({ requests, isLog }) => {
+    const random = stream(1, `misses-${requests}-${isLog}`);
+    for (const truth of [0.98, 0.995, 0.999]) {
+      const target = parseTarget(`attainment>${truth}`);
+      const sample = () => Array.from({ length: requests }, () => random() >= truth);
+      let met = 0;
+      for (let i = 0; i < 500; i++) {
+        const log = sample();
+        const results = [1, 2, 3].map(() => {
+          const played = isLog ? log.map((miss) => (random() < 0.9 ? miss : null)) : sample();
+          return ranWith(played, isLog);
+        });
+        if (judge(target, results).meets === 'yes') met++;
+      }
+      expect(met).toBeLessThanOrEqual(25);
+    }
+  });
+
+  it('is never met more surely with one miss more', () => {
+    const target = parseTarget('attainment>=99%');
+    const low = (misses: number) => {
+      const at = Array.from({ length: 325 }, (_, i) => i % 65 === 0 && i / 65 < misses);
+      return judge(target, [ranWith(at, true)]).estimate!.low;
+    };
+    for (let misses = 0; misses < 5; misses++) expect(low(misses + 1)).toBeLessThan(low(misses));
+  });
+
+  it('on the latency of a log has no interval: nothing tells how another stretch of it would do', () => {
+    const log = [1, 2].map(() => ranWith(first(0, 300), true));
+    expect(judge(parseTarget('p99<100ms'), log).estimate).toMatchObject({ low: 9, high: 9, over: null });
   });
 
   it('is met by the only run where there is one seed', () => {
@@ -60,6 +134,7 @@ describe('a target', () => {
       meets: 'no',
       margin: null,
       about: null,
+      requests: null,
     });
   });
 
@@ -75,9 +150,12 @@ describe('a target', () => {
     expect(figure.meets).toBe('yes');
     expect([1, 18, 19].map((compared) => isSure(target, figure, compared))).toEqual([true, true, false]);
     expect(isSure(target, judge(target, [cellResult(93)]), 1)).toBeNull();
-    // Equal values have no spread, and a mean on the limit is as likely beyond it.
-    const same = [93, 93, 93].map((goodput) => cellResult(goodput));
-    expect(isSure(target, judge(target, same), 1)).toBeNull();
+    // Equal values have no spread but that of their 3000 requests: 1 point is 1.83 standard errors away, 3 are 5.48.
+    const same = (goodput: number) => [1, 2, 3].map(() => cellResult(goodput));
+    expect(isSure(target, judge(target, same(91)), 1)).toBe(false);
+    expect(isSure(target, judge(target, same(93)), 1)).toBe(true);
+    const rate = parseTarget('goodputRps>90');
+    expect(isSure(rate, judge(rate, same(93)), 1)).toBeNull();
     const around = [89, 90, 91].map((goodput) => cellResult(goodput));
     expect(isSure(target, judge(target, around), 1)).toBe(false);
     expect(isSure(parseTarget('p9999<1s'), judge(parseTarget('p9999<1s'), results), 1)).toBe(false);
@@ -143,6 +221,8 @@ describe('figures of a target', () => {
     expect(marginText(target, judge(target, [cellResult(52), cellResult(52)]))).toBe('2.00/s above 50/s');
     const share = parseTarget('attainment>=0.5');
     expect(estimateText(share, judge(share, [cellResult(52), cellResult(54)]))).toBe('53.00 % ± 12.71');
-    expect(marginText(share, judge(share, [cellResult(52)]))).toBe('2.00 pp above 50 %');
+    expect(marginText(share, judge(share, [cellResult(52)]))).toBe(
+      'its 95 % interval starts 1.10 pp below 50 %',
+    );
   });
 });

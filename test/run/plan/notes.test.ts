@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
-import { trafficNotes } from '../../../src/run/plan/key-space.js';
+import { trafficNotes, unsureNote } from '../../../src/run/plan/key-space.js';
 import { parseOver } from '../../../src/run/plan/over.js';
 import { setupNotes } from '../../../src/run/plan/plan.js';
+import type { Tried } from '../../../src/run/plan/plan-result.js';
 import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
 
 test.each([
@@ -25,6 +26,16 @@ test.each([
     ),
   );
   expect(trafficNotes(over.key, ends)).toEqual(notes.map((note) => expect.stringMatching(note)));
+});
+
+test('more seeds may settle what is not sure, but not of a log', () => {
+  const tried: Tried = {
+    ...{ value: '5', name: '5 GPUs', settings: [], cells: [] },
+    ...{ meets: 'unsure', figures: [], attainment: 1 },
+  };
+  const note = 'the mean at 5 GPUs meets, its interval does not';
+  expect(unsureNote(tried)).toBe(`${note}: more seeds may settle it`);
+  expect(unsureNote({ ...tried, isReplay: true })).toBe(note);
 });
 
 test('says what the policy does not do, and what shares come to, as far as both ends agree', async () => {
