@@ -1,12 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { tempDir, writeIn } from '../../cli/run-cli.js';
 import { get, type ServerProcess, tinyProfile, until } from '../../cli/server-process.js';
 import { CountingClients } from './clients/counting-clients.js';
 import { FailoverAsker } from './clients/failover-asker.js';
 import { HttpAsker } from './clients/http-asker.js';
 import type { Asker } from './clients/tally.js';
-import { judgeAll } from './pair.js';
 import { NO_WORKER, SILENT } from './play.js';
 import { COPIES, faultyProcess, SIMULATED, TOKEN } from './rig.js';
 
@@ -67,15 +66,35 @@ export class JoiningRig {
     return clients;
   }
 
-  /** No request failed, but for want of a worker where a busy machine kept one from answering. */
+  /**
+   * No request was lost, doubled or answered wrongly, and none failed but with words that send clients elsewhere, or for want
+   * of a worker where a busy machine kept one from answering.
+   */
   async judge(clients: CountingClients): Promise<void> {
     if (this.controllers.some(({ stderr }) => SILENT.test(stderr))) clients.tally.excuse(NO_WORKER);
-    await judgeAll(clients);
+    const { lost, wrong, doubled, failures, ok } = await clients.stop();
+    expect({ lost, wrong, doubled, failures: [...failures] }).toEqual({
+      lost: 0,
+      wrong: [],
+      doubled: [],
+      failures: [],
+    });
+    expect(ok).toBeGreaterThan(0);
   }
 
   /** What it says of its health. */
   async health(of: 'live' | 'ready', index = 0): Promise<string> {
     return (await get(this.ports[index].http, `/v2/health/${of}`)).text;
+  }
+
+  /** Resolves when it is ready, which it is while it drives the workers. */
+  async isReady(index = 0): Promise<void> {
+    await until(async () => (await this.health('ready', index)) === '{"ready":true}');
+  }
+
+  /** Resolves when it says that it leaves the workers to another. */
+  async standsBy(index: number): Promise<void> {
+    await until(async () => (await this.health('ready', index)).includes('stands by'));
   }
 
   async post(path: string): Promise<number> {

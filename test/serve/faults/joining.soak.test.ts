@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { until } from '../../cli/server-process.js';
 import { JoiningRig } from './joining-rig.js';
 
 it('the standby has the workers that registered when the active controller is killed, and takes others on', {
@@ -9,8 +8,8 @@ it('the standby has the workers that registered when the active controller is ki
   await rig.startController(0);
   await rig.startController(1, ['--standby']);
   await rig.startWorker();
-  await until(async () => (await rig.health('ready', 0)) === '{"ready":true}');
-  await until(async () => (await rig.health('ready', 1)).includes('stands by'));
+  await rig.isReady(0);
+  await rig.standsBy(1);
   const clients = rig.clients();
   await clients.someMore(30);
   await rig.startWorker();
@@ -24,7 +23,7 @@ it('the standby has the workers that registered when the active controller is ki
   await rig.startWorker();
   await rig.metric('escapement_gpu_up', 3, 1);
   await rig.startController(0);
-  await until(async () => (await rig.health('ready', 0)).includes('stands by'));
+  await rig.standsBy(0);
   await clients.someMore(30);
   expect(await rig.health('ready', 1)).toBe('{"ready":true}');
   await rig.judge(clients);
