@@ -120,8 +120,8 @@ export class SelfTuning {
   }
 
   /**
-   * Records a timeout. If nothing was measured recently, old measurements may be the only cause: then forgets them all,
-   * so that the next request is tried, and returns true.
+   * Records that a request is given up. If nothing was measured recently, old measurements may be the only cause: then
+   * forgets them all and returns true.
    */
   givenUp(nowNs: number): boolean {
     if (this.seen === 0 || nowNs - this.lastNs < DOUBT_NS) return false;

@@ -93,30 +93,33 @@ export class EscapementPolicy implements Policy {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
     const bucket = this.bucketOf(slot);
-    const shortestNs = this.durations.shortestNs(model, bucket);
-    const latestNs = deadlineNs - shortestNs - this.tuning.leastResultNs;
     const sloNs = requests.sloNs[slot];
     if (isNew) {
+      const shortestNs = this.durations.shortestNs(model, bucket);
       const waits = this.cluster.loadNs(model) + shortestNs <= sloNs;
       this.copyWorth.arrived(model, nowNs, this.weights.declared(requestClass), waits);
-    }
-    if (isNew && this.isHopeless(model, latestNs, nowNs)) {
-      // If the model can't be served within such an SLO at all, fairness does not apply.
-      if (sloNs > shortestNs) this.gaveUp(model, requestClass, nowNs);
-      return REFUSE;
+      // If the model can't be served within such an SLO at all, neither measurements nor fairness apply.
+      const isServable = sloNs > shortestNs;
+      const isHopeless = this.isHopeless(slot, nowNs);
+      if (isHopeless && !(isServable && this.forgets(nowNs) && !this.isHopeless(slot, nowNs))) {
+        if (isServable) this.fairness.answered(model, false, requestClass);
+        return REFUSE;
+      }
     }
     this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket, requests.length[slot]);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
     // First instant at which it is too late.
-    return Math.floor(latestNs) + 1;
+    return Math.floor(this.latestNs(slot)) + 1;
   }
 
   timedOut(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     const requestClass = this.classes.of(slot);
     this.waiting.remove(slot, model, requestClass, this.bucketOf(slot), this.requests.length[slot]);
-    if (this.requests.isCancelled[slot] === 0) this.gaveUp(model, requestClass, nowNs);
+    if (this.requests.isCancelled[slot] === 1) return;
+    this.fairness.answered(model, false, requestClass);
+    this.forgets(nowNs);
   }
 
   finished(action: Action, nowNs: number): void {
@@ -206,9 +209,18 @@ export class EscapementPolicy implements Policy {
     return this.cluster.rows.known(this.requests.model[slot], this.requests.bucket[slot]);
   }
 
-  /** True if no lane with the model will be free by `latestNs`, or, without any, it can't be loaded by then. */
-  private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
+  /** Latest start at which the request can be in time. */
+  private latestNs(slot: number): number {
+    const { arrivalNs, sloNs, model } = this.requests;
+    const shortestNs = this.durations.shortestNs(model[slot], this.bucketOf(slot));
+    return arrivalNs[slot] + sloNs[slot] - shortestNs - this.tuning.leastResultNs;
+  }
+
+  /** True if no lane with the model will be free in time, or, without any, it can't be loaded in time. */
+  private isHopeless(slot: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;
+    const model = this.requests.model[slot];
+    const latestNs = this.latestNs(slot);
     const { leastDeliveryNs, leastResultNs, resultNs } = this.tuning;
     const soonestNs = nowNs + leastDeliveryNs;
     if (latestNs < soonestNs) return true;
@@ -221,11 +233,12 @@ export class EscapementPolicy implements Policy {
     return true;
   }
 
-  private gaveUp(model: number, requestClass: number, nowNs: number): void {
-    this.fairness.answered(model, false, requestClass);
-    if (!this.tuning.givenUp(nowNs)) return;
+  /** Forgets measurements by which a request is given up, unless some are recent; true if it did. */
+  private forgets(nowNs: number): boolean {
+    if (!this.tuning.givenUp(nowNs)) return false;
     this.durations.forget();
     this.lanes.updateAll(nowNs);
+    return true;
   }
 
   /** Sends the GPU the best batch; false if there is none. */
