@@ -8,8 +8,8 @@ export interface BatchKind {
   readonly execNs: number;
   /** Minimum time of a batch that holds an input of each bucket, ascending; null: all inputs have one length. */
   readonly execNsOf: readonly number[] | null;
-  /** Execution times multiplied by the price of the kind, for comparing kinds. */
-  readonly costNs: number;
+  /** Value of a ns on GPUs of the kind, for comparing kinds. */
+  readonly price: number;
 }
 
 /** Batch sizes of a model usable on a kind under a limit of `maxBatch`, ascending; the smallest is always one. */
@@ -19,7 +19,7 @@ export function batchKinds(model: ModelSpec, maxBatch: number, kind = 0, price =
     .map((size, i) => {
       const execNsOf = model.lengths === undefined ? null : leastByBucket(times.execNsByLength ?? [], i);
       const execNs = execNsOf?.[0] ?? times.execNs[i];
-      return { size, execNs, execNsOf, costNs: price * execNs };
+      return { size, execNs, execNsOf, price };
     })
     .filter(({ size }, i) => i === 0 || size <= maxBatch);
 }
@@ -49,82 +49,195 @@ export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind
   const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
   for (let model = 0; model < kinds.length; model++) {
     for (const kind of kinds[model]) {
-      const price = kind.costNs / kind.execNs;
       for (let p = firstOf[model]; p < firstOf[model + 1]; p++) {
         const i = byModel[p];
         const execNs = execOf(kind, bucket[i]);
         if (deadlineNs[i] - arrivalNs[i] < execNs) continue;
-        const batchNs = kind.execNsOf === null ? kind.costNs : price * execNs;
-        costNs[i] = Math.min(costNs[i], batchNs / kind.size);
+        costNs[i] = Math.min(costNs[i], (kind.price * execNs) / kind.size);
       }
     }
   }
   return costNs;
 }
 
+/** Factors on the first costs, each for one set: what many could share is left to those that few can join. */
+const FACTORS = [1, 0.8];
+
 /**
- * Minimum GPU time of each request, ns, given the others: a batch of size b that holds request i starts at some s in
- * [a_i, d_i − e(b)] and holds only requests j of the same model with a_j ≤ s ≤ d_j − e(b), where e(b) is for the bucket
- * of j. So it takes at least e(b) / min(b, most such j at any such s); the result is the minimum over b.
+ * Sets of costs such that the members of any possible batch cost no more than its time, ns: each bounds what can be
+ * served. Requests that many others could join pay as little as they must; what a batch has left then goes to those
+ * with little time, and last to all.
  */
-export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
+export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array[] {
+  const first = new Float64Array(windows.count);
+  raiseCosts(windows, kinds, first, null);
+  const tightness = tightnessOf(windows, kinds);
+  const groups = [...new Set(tightness)].sort((a, b) => a - b);
+  return (groups.length > 1 ? FACTORS : [1]).map((factor) => {
+    const costNs = first.map((cost) => factor * cost);
+    if (groups.length > 1)
+      for (const group of groups)
+        raiseCosts(
+          windows,
+          kinds,
+          costNs,
+          tightness.map((own) => (own === group ? 1 : 0)),
+        );
+    raiseCosts(windows, kinds, costNs, null);
+    return costNs;
+  });
+}
+
+/** By request: logarithm, to the base of 4 and rounded down, of its window relative to its time alone. */
+function tightnessOf(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Uint8Array {
   const { arrivalNs, deadlineNs, bucket, byModel, firstOf } = windows;
-  const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
-  for (let model = 0; model < kinds.length; model++) {
-    for (const kind of kinds[model]) {
-      const price = kind.costNs / kind.execNs;
-      const fitting = byModel
-        .subarray(firstOf[model], firstOf[model + 1])
-        .filter((i) => deadlineNs[i] - arrivalNs[i] >= execOf(kind, bucket[i]));
-      const most = mostCompanions(
-        Float64Array.from(fitting, (i) => arrivalNs[i]),
-        Float64Array.from(fitting, (i) => deadlineNs[i] - execOf(kind, bucket[i])),
-      );
-      for (let p = 0; p < fitting.length; p++) {
-        const i = fitting[p];
-        const batchNs = kind.execNsOf === null ? kind.costNs : price * kind.execNsOf[bucket[i]];
-        costNs[i] = Math.min(costNs[i], batchNs / Math.min(kind.size, most[p]));
-      }
+  const tightness = new Uint8Array(windows.count);
+  for (let model = 0; model < kinds.length; model++)
+    for (const i of byModel.subarray(firstOf[model], firstOf[model + 1])) {
+      const aloneNs = Math.min(...kinds[model].map((kind) => execOf(kind, bucket[i])));
+      tightness[i] = Math.log2((deadlineNs[i] - arrivalNs[i]) / aloneNs) / 2;
     }
-  }
-  return costNs;
+  return tightness;
+}
+
+/** A kind of batch padded to a bucket at least, for inputs of this bucket and shorter ones. */
+interface PaddedBatch {
+  readonly size: number;
+  readonly bucket: number;
+  readonly execNs: number;
+  readonly costNs: number;
+  /** By request of the model: most that each member of a batch that starts when it arrives can pay in addition. */
+  readonly spareNs: Float64Array;
 }
 
 /**
- * For each interval [from, to], the maximum number of intervals, itself included, that overlap at one point of it.
- * `from` ascends, and no `to` lies before its `from`.
+ * Raises the costs of the requests in `isRaised`, null for all, so that no possible batch costs more than its time: a
+ * batch of size b that starts at s holds requests j with a_j ≤ s ≤ d_j − e(b). Of what it leaves, in addition to the
+ * most expensive n raised and b − n other ones of those, each of the n gets an nth. Each request gets the least over all
+ * batches that it could be in.
  */
-function mostCompanions(from: Float64Array, to: Float64Array): Int32Array {
-  const count = from.length;
-  const open = openAt(from, to);
-  // The number of open intervals rises only where one begins, so only beginnings matter. Going backwards, the stack
-  // holds those with more open intervals than any beginning between them and the current one.
-  const stack = new Int32Array(count);
-  const most = new Int32Array(count);
+export function raiseCosts(
+  windows: Windows,
+  kinds: readonly (readonly BatchKind[])[],
+  costNs: Float64Array,
+  isRaised: Uint8Array | null,
+): void {
+  const { arrivalNs, bucket, byModel, firstOf } = windows;
+  const addedNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
+  for (let model = 0; model < kinds.length; model++) {
+    const requests = byModel.subarray(firstOf[model], firstOf[model + 1]);
+    if (requests.length === 0) continue;
+    const batches = paddedBatches(kinds[model], requests.length);
+    const largest = Math.max(...batches.map(({ size }) => size));
+    const leastNs = Math.min(...batches.map(({ execNs }) => execNs));
+    const raised = new OpenRequests(windows, costNs, largest, leastNs);
+    const others = new OpenRequests(windows, costNs, largest, leastNs);
+    for (let p = 0; p < requests.length; p++) {
+      const i = requests[p];
+      (isRaised === null || isRaised[i] === 1 ? raised : others).add(i);
+      for (const batch of batches) {
+        let spareNs = Number.POSITIVE_INFINITY;
+        // Such batches without the request could have started before it arrived.
+        const count = batch.bucket < bucket[i] ? 0 : raised.sum(batch, arrivalNs[i]);
+        const rest = count === 0 ? 0 : others.sum(batch, arrivalNs[i]);
+        for (let n = 1; n <= count; n++) {
+          const paidNs = raised.sumNs[n] + others.sumNs[Math.min(rest, batch.size - n)];
+          spareNs = Math.min(spareNs, (batch.costNs - paidNs) / n);
+        }
+        batch.spareNs[p] = Math.max(0, spareNs);
+      }
+    }
+    for (const batch of batches) spreadLeast(windows, requests, batch, addedNs);
+  }
+  for (let i = 0; i < windows.count; i++) if (isRaised === null || isRaised[i] === 1) costNs[i] += addedNs[i];
+}
+
+function paddedBatches(kinds: readonly BatchKind[], requests: number): PaddedBatch[] {
+  return kinds.flatMap(({ size, execNs: ofShortest, execNsOf, price }) =>
+    (execNsOf ?? [ofShortest]).map((execNs, bucket) => ({
+      ...{ size, bucket, execNs, costNs: price * execNs, spareNs: new Float64Array(requests) },
+    })),
+  );
+}
+
+/** Limit on expired requests looked at in vain before they are removed. */
+const MOST_EXPIRED = 16;
+
+/** Requests of a model that have arrived and are not due, the most expensive first. */
+class OpenRequests {
+  /** Result of `sum`: total cost of the n most expensive requests found. */
+  readonly sumNs: Float64Array;
+  private open: number[] = [];
+  private most = MOST_EXPIRED;
+  private expired = 0;
+
+  constructor(
+    private readonly windows: Windows,
+    private readonly costNs: Float64Array,
+    largest: number,
+    private readonly leastNs: number,
+  ) {
+    this.sumNs = new Float64Array(largest + 1);
+  }
+
+  add(i: number): void {
+    const { costNs } = this;
+    const { arrivalNs, deadlineNs } = this.windows;
+    if (this.open.length >= this.most || this.expired > MOST_EXPIRED) {
+      this.open = this.open.filter((j) => deadlineNs[j] >= arrivalNs[i] + this.leastNs);
+      this.most = 2 * this.open.length + MOST_EXPIRED;
+      this.expired = 0;
+    }
+    let low = 0;
+    let high = this.open.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (costNs[this.open[middle]] < costNs[i]) high = middle;
+      else low = middle + 1;
+    }
+    this.open.splice(low, 0, i);
+  }
+
+  /** Number of requests, up to its size, that such a batch could hold if it starts at `startNs`. */
+  sum({ size, bucket, execNs }: PaddedBatch, startNs: number): number {
+    const { open, sumNs, costNs } = this;
+    const { deadlineNs } = this.windows;
+    let count = 0;
+    for (let at = 0; at < open.length && count < size; at++) {
+      const j = open[at];
+      if (deadlineNs[j] < startNs + this.leastNs) this.expired++;
+      if (deadlineNs[j] < startNs + execNs || this.windows.bucket[j] > bucket) continue;
+      sumNs[count + 1] = sumNs[count] + costNs[j];
+      count++;
+    }
+    return count;
+  }
+}
+
+/** Lowers `addedNs` of each request to the least spare time of such batches that it could be in. */
+function spreadLeast(
+  { arrivalNs, deadlineNs, bucket }: Windows,
+  requests: Int32Array,
+  { bucket: longest, execNs, spareNs }: PaddedBatch,
+  addedNs: Float64Array,
+): void {
+  // The members of a batch are all there when the last of them arrives, so only arrivals matter. Going backwards, the
+  // stack holds those with less to spare than any between them and the current one.
+  const stack = new Int32Array(requests.length);
   let depth = 0;
-  for (let p = count - 1; p >= 0; p--) {
-    while (depth > 0 && open[stack[depth - 1]] <= open[p]) depth--;
+  for (let p = requests.length - 1; p >= 0; p--) {
+    const i = requests[p];
+    while (depth > 0 && spareNs[stack[depth - 1]] >= spareNs[p]) depth--;
     stack[depth++] = p;
+    const latestNs = deadlineNs[i] - execNs;
+    if (bucket[i] > longest || latestNs < arrivalNs[i]) continue;
     let low = 0;
     let high = depth - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (from[stack[middle]] <= to[p]) high = middle;
+      if (arrivalNs[requests[stack[middle]]] <= latestNs) high = middle;
       else low = middle + 1;
     }
-    most[p] = open[stack[low]];
+    addedNs[i] = Math.min(addedNs[i], spareNs[stack[low]]);
   }
-  return most;
-}
-
-/** For each interval, the number open at its beginning, excluding those later in the list that begin there too. */
-function openAt(from: Float64Array, to: Float64Array): Int32Array {
-  const ends = to.slice().sort();
-  const open = new Int32Array(from.length);
-  let ended = 0;
-  for (let p = 0; p < from.length; p++) {
-    while (ends[ended] < from[p]) ended++;
-    open[p] = p + 1 - ended;
-  }
-  return open;
 }

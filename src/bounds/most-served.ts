@@ -5,7 +5,7 @@ import type { Windows } from './requests.js';
 const MOST_PASSES = 64;
 const PRECISION = 1e-3;
 
-interface ServedBound {
+export interface ServedBound {
   /** Number of requests, or their weight, as a real number. */
   readonly served: number;
   /**

@@ -4,8 +4,9 @@ import type { Windows } from './requests.js';
 export class PriceCurve {
   /** Price per ns within each slice; call `settle` after changes. */
   readonly perNs: Float64Array;
-  /** Time of each slice in which a request's window is open; nothing runs otherwise. */
+  /** Time of all GPUs in each slice in which a request's window is open; nothing runs otherwise. */
   readonly openNs: Float64Array;
+  readonly endNs: number;
   /** Start of the span found by the last `cheapest`. */
   cheapestNs = 0;
   private readonly beginNs: number;
@@ -15,15 +16,16 @@ export class PriceCurve {
   constructor(
     windows: Windows,
     private readonly sliceNs: number,
+    speed: number,
   ) {
-    const endNs = windows.deadlineNs.reduce((last, deadline) => Math.max(last, deadline), 0);
+    this.endNs = windows.deadlineNs.reduce((last, deadline) => Math.max(last, deadline), 0);
     this.beginNs = windows.arrivalNs[0];
     // One more, for spans that end with the last slice.
-    const slices = Math.floor((endNs - this.beginNs) / sliceNs) + 2;
+    const slices = Math.floor((this.endNs - this.beginNs) / sliceNs) + 2;
     this.perNs = new Float64Array(slices);
     this.paid = new Float64Array(slices);
     this.openNs = new Float64Array(slices);
-    forEachOpen(windows, (fromNs, toNs) => this.spread(fromNs, toNs, this.openNs));
+    forEachOpen(windows, (fromNs, toNs) => this.spread(fromNs, toNs, this.openNs, speed));
   }
 
   /** Raises the price from `fromNs` to `toNs` to at least `price`. */
@@ -53,17 +55,26 @@ export class PriceCurve {
     return least;
   }
 
-  /** Adds the time from `fromNs` to `toNs` to the slices it covers. */
-  spread(fromNs: number, toNs: number, slices: Float64Array): void {
+  /** Lowest price per ns from `fromNs` to `toNs`. */
+  least(fromNs: number, toNs: number): number {
+    const last = Math.min(this.perNs.length - 1, Math.floor((toNs - this.beginNs) / this.sliceNs));
+    let least = Number.POSITIVE_INFINITY;
+    for (let j = Math.floor((fromNs - this.beginNs) / this.sliceNs); j <= last; j++)
+      least = Math.min(least, this.perNs[j]);
+    return least;
+  }
+
+  /** Adds the time from `fromNs` to `toNs`, times `factor`, to the slices it covers. */
+  spread(fromNs: number, toNs: number, slices: Float64Array, factor: number): void {
     const { beginNs, sliceNs } = this;
     const last = Math.floor((toNs - beginNs) / sliceNs);
     let at = fromNs;
     for (let j = Math.floor((fromNs - beginNs) / sliceNs); j < last; j++) {
       const next = beginNs + (j + 1) * sliceNs;
-      slices[j] += next - at;
+      slices[j] += factor * (next - at);
       at = next;
     }
-    slices[last] += toNs - at;
+    slices[last] += factor * (toNs - at);
   }
 
   private cheaper(startNs: number, execNs: number, least: number): number {

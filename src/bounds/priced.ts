@@ -1,6 +1,6 @@
 import type { BatchKind } from './costs.js';
 import { forEachOpen } from './price-curve.js';
-import { type Queue, queuesOf } from './queues.js';
+import { nestedNs, type Queue, queuesOf } from './queues.js';
 import type { Windows } from './requests.js';
 
 /** Steps of the search for the best price; each leaves 0.618 of the interval. */
@@ -9,15 +9,15 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** A bound and the price per ns that gives it. */
 interface PricedBound {
-  /** Upper bound on the requests that one GPU can serve, as a real number. */
+  /** Upper bound on the requests that can be served, as a real number. */
   readonly served: number;
   readonly price: number;
 }
 
 /**
- * Bounds what one GPU can serve by a constant price on its time. At any price λ a schedule serves at most λ · (time in
- * which there is something to do) + (requests served − λ · time of its batches), and the second part separates by
- * model. The best price gives the bound.
+ * Bounds what GPUs can serve by a constant price on their time. At any price λ a schedule serves at most λ · `speed` ·
+ * (time in which there is something to do) + (requests served − λ · cost of its batches), and the second part separates
+ * by model. The best price gives the bound.
  *
  * `costNs` are window costs, for models whose requests do not expire in order of arrival.
  */
@@ -25,14 +25,17 @@ export function priced(
   windows: Windows,
   kinds: readonly (readonly BatchKind[])[],
   costNs: Float64Array,
+  gpus: number,
+  speed: number,
 ): PricedBound {
   if (windows.count === 0) return { served: 0, price: 0 };
   let openNs = 0;
   forEachOpen(windows, (fromNs, toNs) => {
     openNs += toNs - fromNs;
   });
-  const profits = queuesOf(windows, kinds).map((queue) => profitOf(queue, costNs));
-  const bound = (price: number) => profits.reduce((sum, profit) => sum + profit(price), price * openNs);
+  const profits = queuesOf(windows, kinds, gpus).map((queue) => profitOf(queue, costNs));
+  const bound = (price: number) =>
+    profits.reduce((sum, profit) => sum + profit(price), price * openNs * speed);
   return leastOf(bound, 1 / costNs.reduce((least, cost) => Math.min(least, cost)));
 }
 
@@ -47,17 +50,26 @@ function profitOf(queue: Queue, costNs: Float64Array): Profit {
 }
 
 /** Batches are runs of neighbors in the queue, so the best set of runs is found in order. */
-function groupProfit({ kinds, arrivalNs, deadlineNs }: Queue): Profit {
+export function groupProfit(queue: Queue): Profit {
+  const { kinds, arrivalNs } = queue;
   const count = arrivalNs.length;
-  const largest = kinds.map(({ size, execNs }) => largestGroups(arrivalNs, deadlineNs, size, execNs));
+  const firstsOf = new Map<number, Int32Array>();
+  const firsts = (execNs: number) => {
+    const known = firstsOf.get(execNs) ?? firstInTime(queue, execNs);
+    firstsOf.set(execNs, known);
+    return known;
+  };
   const best = new Float64Array(count + 1);
   return (price) => {
+    const innerNs = nestedNs(queue, price);
+    const first = kinds.map(({ execNs }) => firsts(Math.min(execNs, innerNs)));
+    const cost = kinds.map((kind) => price * kind.price * kind.execNs);
     for (let i = 0; i < count; i++) {
       let most = best[i];
       for (let k = 0; k < kinds.length; k++) {
-        const members = largest[k][i];
+        const members = Math.min(kinds[k].size, i - first[k][i] + 1);
         if (members === 0) continue;
-        most = Math.max(most, best[i + 1 - members] + members - price * kinds[k].execNs);
+        most = Math.max(most, best[i + 1 - members] + members - cost[k]);
       }
       best[i + 1] = most;
     }
@@ -65,17 +77,12 @@ function groupProfit({ kinds, arrivalNs, deadlineNs }: Queue): Profit {
   };
 }
 
-/** Maximum size of a batch whose last member is request i; 0 if none can hold it. */
-function largestGroups(
-  arrivalNs: Float64Array,
-  deadlineNs: Float64Array,
-  size: number,
-  execNs: number,
-): Int32Array {
+/** For each request, the first that a batch may hold if it lasts this long and starts when the request arrives. */
+function firstInTime({ arrivalNs, deadlineNs }: Queue, execNs: number): Int32Array {
   let first = 0;
   return Int32Array.from(arrivalNs, (arrival, i) => {
     while (first <= i && deadlineNs[first] < arrival + execNs) first++;
-    return Math.min(size, i - first + 1);
+    return first;
   });
 }
 

@@ -1,12 +1,12 @@
 import type { BatchKind } from './costs.js';
 import { PriceCurve } from './price-curve.js';
-import { type Queue, queuesOf } from './queues.js';
+import { nestedNs, type Queue, queuesOf } from './queues.js';
 import type { Windows } from './requests.js';
 
 /** Maximum number of slices of the price curve, and number per typical SLO if that gives fewer. */
 const MOST_SLICES = 8192;
 const SLICES_PER_SLO = 2;
-/** Maximum number of steps, and of requests that all of them together may visit: about 0.5 s. */
+/** Maximum number of steps, and of windows, each as long as a typical SLO, that all of them together may visit. */
 const MOST_STEPS = 30;
 const LEAST_STEPS = 4;
 const MOST_LOOKS = 500_000;
@@ -14,7 +14,7 @@ const MOST_LOOKS = 500_000;
 const LEAST_SHARE = 0.1;
 
 /**
- * Upper bound on the requests that one GPU can serve, as a real number, by a price on its time that varies over time.
+ * Upper bound on the requests that can be served, as a real number, by a price on GPU time that varies over time.
  * Starts from the best constant price, `price`, or from the value of GPU time in the linear program (`scarceNs` of
  * `mostServed`), whichever gives the lower bound. Then raises the price where profitable batches want more time than
  * there is, and lowers it where they want less. Every curve gives a bound; the lowest is returned.
@@ -24,10 +24,12 @@ export function timePriced(
   kinds: readonly (readonly BatchKind[])[],
   price: number,
   scarceNs: Float64Array,
+  gpus: number,
+  speed: number,
 ): number {
   if (windows.count === 0) return 0;
-  const queues = queuesOf(windows, kinds).map((queue) => new TimedQueue(queue));
-  const curve = new PriceCurve(windows, sliceOf(windows));
+  const queues = queuesOf(windows, kinds, gpus).map((queue) => new TimedQueue(queue));
+  const curve = new PriceCurve(windows, sliceOf(windows), speed);
   const usedNs = new Float64Array(curve.perNs.length);
   const bound = () => {
     usedNs.fill(0);
@@ -42,7 +44,7 @@ export function timePriced(
     curve.perNs.fill(price);
     bound();
   }
-  const steps = Math.min(MOST_STEPS, Math.max(LEAST_STEPS, Math.floor(MOST_LOOKS / windows.count)));
+  const steps = Math.min(MOST_STEPS, Math.max(LEAST_STEPS, Math.floor(MOST_LOOKS / typicalWindows(windows))));
   const laterSteps = Math.ceil(steps / 2);
   const search = new PriceSearch(curve);
   const mean = new Float64Array(curve.perNs.length);
@@ -57,9 +59,23 @@ export function timePriced(
   return Math.min(least, bound());
 }
 
-function sliceOf({ count, arrivalNs, deadlineNs }: Windows): number {
-  const middle = arrivalNs.map((arrival, i) => deadlineNs[i] - arrival).sort()[count >> 1];
-  return Math.max(middle / SLICES_PER_SLO, (arrivalNs[count - 1] - arrivalNs[0]) / MOST_SLICES);
+function sliceOf(windows: Windows): number {
+  const { count, arrivalNs } = windows;
+  return Math.max(
+    typicalWindowNs(windows) / SLICES_PER_SLO,
+    (arrivalNs[count - 1] - arrivalNs[0]) / MOST_SLICES,
+  );
+}
+
+function typicalWindowNs({ count, arrivalNs, deadlineNs }: Windows): number {
+  return arrivalNs.map((arrival, i) => deadlineNs[i] - arrival).sort()[count >> 1];
+}
+
+/** Total length of all windows, in typical ones. */
+function typicalWindows(windows: Windows): number {
+  const { arrivalNs, deadlineNs } = windows;
+  const totalNs = deadlineNs.reduce((sum, deadline, i) => sum + deadline - arrivalNs[i], 0);
+  return totalNs / typicalWindowNs(windows);
 }
 
 /** Initial, minimum and maximum change of a slice's logarithmic price when it is off by its whole time. */
@@ -101,55 +117,81 @@ class PriceSearch {
 }
 
 /** Best batches of one model at a given price curve. */
-class TimedQueue {
+export class TimedQueue {
   private readonly best: Float64Array;
   /** By request: size of the batch that ends with it in the best choice up to it; 0: it is left out. */
   private readonly members: Int32Array;
   private readonly startNs: Float64Array;
-  /** Shortest execution of k requests together. */
-  private readonly execNs: Float64Array;
+  /** By request: index of the execution of that batch. */
+  private readonly chosen: Uint8Array;
+  private readonly executions: readonly Executions[];
+  private readonly largest: number;
+  private readonly longestNs: number;
 
   constructor(private readonly queue: Queue) {
     const count = queue.arrivalNs.length;
     this.best = new Float64Array(count + 1);
     this.members = new Int32Array(count);
     this.startNs = new Float64Array(count);
-    this.execNs = shortestExecutions(queue.kinds);
+    this.chosen = new Uint8Array(count);
+    this.executions = executionsOf(queue.kinds);
+    this.largest = Math.max(...queue.kinds.map(({ size }) => size));
+    this.longestNs = Math.max(...queue.kinds.map(({ execNs }) => execNs));
   }
 
-  /** Maximum of requests served less the price of their batches; adds the time of those batches to `usedNs`. */
+  /** Maximum of requests served less the price of their batches; adds the cost of those batches to `usedNs`. */
   profit(curve: PriceCurve, usedNs: Float64Array): number {
-    const { best, members, startNs, execNs } = this;
-    const { arrivalNs, deadlineNs } = this.queue;
+    const { best, members, startNs, chosen, executions } = this;
+    const { arrivalNs, deadlineNs, nestable } = this.queue;
     const count = arrivalNs.length;
     for (let i = 0; i < count; i++) {
       let most = best[i];
-      let chosen = 0;
-      for (let k = Math.min(execNs.length - 1, i + 1); k > 0; k--) {
-        // Even at no cost it would be no better, and smaller ones are worth less still.
+      const leastPrice =
+        nestable.length === 0 ? 0 : curve.least(arrivalNs[i], deadlineNs[i] + this.longestNs);
+      const innerNs = nestedNs(this.queue, leastPrice);
+      members[i] = 0;
+      for (let k = Math.min(this.largest, i + 1); k > 0; k--) {
         const worth = best[i + 1 - k] + k;
-        if (worth <= most) break;
-        const latestNs = deadlineNs[i + 1 - k] - execNs[k];
-        if (latestNs < arrivalNs[i]) continue;
-        const profit = worth - curve.cheapest(arrivalNs[i], latestNs, execNs[k]);
-        if (profit <= most) continue;
-        most = profit;
-        chosen = k;
-        startNs[i] = curve.cheapestNs;
+        // Even at no cost it would be no better.
+        if (worth <= most) continue;
+        for (let each = 0; each < executions.length; each++) {
+          const { price, shortestNs } = executions[each];
+          const execNs = shortestNs[k];
+          const inTimeNs = deadlineNs[i + 1 - k] - Math.min(execNs, innerNs);
+          const latestNs = Math.min(inTimeNs, curve.endNs - execNs);
+          if (latestNs < arrivalNs[i]) continue;
+          const profit = worth - price * curve.cheapest(arrivalNs[i], latestNs, execNs);
+          if (profit <= most) continue;
+          most = profit;
+          members[i] = k;
+          chosen[i] = each;
+          startNs[i] = curve.cheapestNs;
+        }
       }
       best[i + 1] = most;
-      members[i] = chosen;
     }
     for (let i = count - 1; i >= 0; i -= Math.max(1, members[i])) {
-      if (members[i] > 0) curve.spread(startNs[i], startNs[i] + execNs[members[i]], usedNs);
+      if (members[i] === 0) continue;
+      const { price, shortestNs } = executions[chosen[i]];
+      curve.spread(startNs[i], startNs[i] + shortestNs[members[i]], usedNs, price);
     }
     return best[count];
   }
 }
 
-function shortestExecutions(kinds: readonly BatchKind[]): Float64Array {
+/** Executions on GPUs whose time has the same price. */
+interface Executions {
+  readonly price: number;
+  /** Shortest execution of k requests together; Infinity: there is none. */
+  readonly shortestNs: Float64Array;
+}
+
+function executionsOf(kinds: readonly BatchKind[]): Executions[] {
   const largest = Math.max(...kinds.map(({ size }) => size));
-  return Float64Array.from({ length: largest + 1 }, (_, k) =>
-    Math.min(...kinds.filter(({ size }) => size >= k).map(({ execNs }) => execNs)),
-  );
+  return [...new Set(kinds.map(({ price }) => price))].map((price) => ({
+    price,
+    shortestNs: Float64Array.from({ length: largest + 1 }, (_, k) =>
+      Math.min(...kinds.filter((kind) => kind.price === price && kind.size >= k).map(({ execNs }) => execNs)),
+    ),
+  }));
 }

@@ -5,7 +5,7 @@ import { type ModelSpec, mayBeOn } from '../core/model.js';
 import type { PipelineSpec } from '../core/pipelines.js';
 import { type BatchKind, batchKinds, cheapestNs, execOf, fluidCosts, windowCosts } from './costs.js';
 import { type KindPricesInput, kindPrices } from './kind-prices.js';
-import { mostServed } from './most-served.js';
+import { mostServed, type ServedBound } from './most-served.js';
 import { joinSteps, stepRequests } from './pipelines.js';
 import { priced } from './priced.js';
 import { type OfferedRequests, servableWindows, type Windows } from './requests.js';
@@ -37,7 +37,7 @@ export interface UpperBounds {
   readonly fluid: number;
   /** Bound if a batch holds only requests whose windows overlap. At most `fluid`. */
   readonly windowLimited: number;
-  /** By a price on GPU time, mostly lower; null for several GPUs, weights and pipelines: it is not proved for them. */
+  /** By a price on GPU time, mostly lower; null for weights and pipelines: it is not proved for them. */
   readonly priced: number | null;
   /** By a price that varies over time. At most `priced`; null likewise. */
   readonly timePriced: number | null;
@@ -56,29 +56,30 @@ export interface UpperBounds {
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
   const { gpus, pipelines = [] } = cluster;
-  const { kinds, windows, fluidNs, costNs, speed, free } = boundedProblem(requests, cluster);
+  const { kinds, windows, fluidNs, costNs, shared, speed, free } = boundedProblem(requests, cluster);
   const isWeighted = windows.weight !== null;
   const round = isWeighted ? upwards : whole;
   const fluid = round(free + mostServed(windows, fluidNs, speed).served);
-  const shared = mostServed(windows, costNs, speed);
   const windowLimited = Math.min(fluid, round(free + shared.served));
-  if (gpus > 1 || isWeighted || pipelines.length > 0)
-    return { fluid, windowLimited, priced: null, timePriced: null };
-  const constant = priced(windows, kinds, costNs);
+  if (isWeighted || pipelines.length > 0) return { fluid, windowLimited, priced: null, timePriced: null };
+  const constant = priced(windows, kinds, costNs, gpus, speed);
+  const varied = timePriced(windows, kinds, constant.price, shared.scarceNs, gpus, speed);
   return {
     fluid,
     windowLimited,
     priced: whole(constant.served),
-    timePriced: whole(Math.min(constant.served, timePriced(windows, kinds, constant.price, shared.scarceNs))),
+    timePriced: whole(Math.min(constant.served, varied)),
   };
 }
 
 /** Inputs of the linear programs: windows, minimum time of each request within its own, and capacity of the GPUs. */
 interface BoundedProblem extends PricedBatches {
   readonly windows: Windows;
-  /** By request: minimum GPU time in full batches, and in batches of requests whose windows overlap. */
+  /** By request: minimum GPU time in full batches. */
   readonly fluidNs: Float64Array;
+  /** By request: its part of the GPU time of any batches of requests whose windows overlap; and what that bounds. */
   readonly costNs: Float64Array;
+  readonly shared: ServedBound;
   /** Requests that take no GPU time, or their weight; they have no windows. */
   readonly free: number;
 }
@@ -101,13 +102,16 @@ export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluste
   const steps = pipelines.length === 0 ? null : stepRequests(requests, models, pipelines, leastNs, delayNs);
   const { kinds, speed } = pricedBatches(steps ?? requests, cluster, maxBatch);
   const windows = servableWindows(steps ?? requests, leastNs, delayNs, startsCold ? readyNs(cluster) : []);
-  const costsNs = [fluidCosts(windows, kinds), windowCosts(windows, kinds)];
+  const costsNs = [fluidCosts(windows, kinds), ...windowCosts(windows, kinds)];
   const joined =
     steps === null
       ? { windows, costsNs, free: 0 }
       : joinSteps(requests, steps, windows, costsNs, models.length + pipelines.length);
-  const [fluidNs, costNs] = joined.costsNs;
-  return { kinds, speed, windows: joined.windows, fluidNs, costNs, free: joined.free };
+  const [fluidNs, ...sets] = joined.costsNs;
+  const [best] = sets
+    .map((costNs) => ({ costNs, shared: mostServed(joined.windows, costNs, speed) }))
+    .sort((a, b) => a.shared.served - b.shared.served);
+  return { kinds, speed, windows: joined.windows, fluidNs, ...best, free: joined.free };
 }
 
 /** End of the earliest LOAD of each model, sent at time 0. */

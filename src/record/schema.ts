@@ -172,12 +172,8 @@ export const boundFiguresSchema = z.object({
   windowLimitedRps: perSecond(
     'Upper bound on goodput if a batch only holds requests that can be in the system at the same time',
   ),
-  pricedRps: perSecond(
-    'Upper bound on goodput by a price on GPU time; null for several GPUs and for pipelines',
-  ),
-  timePricedRps: perSecond(
-    'Upper bound on goodput by a price that changes over time; null for several GPUs and for pipelines',
-  ),
+  pricedRps: perSecond('Upper bound on goodput by a price on GPU time; null for pipelines'),
+  timePricedRps: perSecond('Upper bound on goodput by a price that changes over time; null for pipelines'),
   bestRps: perSecond(
     'The smallest of the bounds: no scheduler exceeds it, even one that knows all requests in advance',
   ),

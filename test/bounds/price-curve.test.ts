@@ -6,7 +6,7 @@ import { upperBounds } from '../../src/bounds/upper-bounds.js';
 import { model, offered, type Row } from './examples.js';
 
 function curveOf(rows: readonly Row[], sliceNs: number, prices: readonly number[]): PriceCurve {
-  const curve = new PriceCurve(servableWindows(offered(rows), [[0]]), sliceNs);
+  const curve = new PriceCurve(servableWindows(offered(rows), [[0]]), sliceNs, 1);
   curve.perNs.set(prices);
   return curve;
 }

@@ -28,7 +28,7 @@ describe('by hand', () => {
     const models = Array.from({ length: 4 }, () => model({ 1: 4, 2: 4 }));
     const rows = models.map((_, m): Row => [m, 0, 8]);
     expect(bounds(rows, models)).toEqual({ fluid: 4, windowLimited: 2, priced: 2, timePriced: 2 });
-    expect(bounds(rows, models, 2)).toEqual({ fluid: 4, windowLimited: 4, priced: null, timePriced: null });
+    expect(bounds(rows, models, 2)).toEqual({ fluid: 4, windowLimited: 4, priced: 4, timePriced: 4 });
   });
 });
 
@@ -45,7 +45,7 @@ describe('by hand, on GPUs of two kinds', () => {
     const first = { ...model({ 1: 2 }), otherKinds: [{ loadNs: 1, execNs: [12] }] };
     const second = { ...model({ 1: 4 }), otherKinds: [{ loadNs: 1, execNs: [4] }] };
     const rows = [...Array(7).fill([0, 0, 12]), ...Array(4).fill([1, 0, 12])] as Row[];
-    expect(on(rows, [first, second])).toEqual({ fluid: 9, windowLimited: 9, priced: null, timePriced: null });
+    expect(on(rows, [first, second])).toEqual({ fluid: 9, windowLimited: 9, priced: 9, timePriced: 9 });
   });
 
   it('serves a model only where it fits, and where it is in time', () => {

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from '../run-cli.js';
 
-test('says where the bound is not strict, and what is left out', async () => {
+test('says where the bound is not strict', async () => {
   const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const flags = ['--set', 'cluster.noise.exec=5%', '--set', 'cluster.gpus=2'];
-  const { stdout } = await runCli(['bound', file, ...flags]);
-  expect(stdout).toMatch(/^priced +– +–$/m);
+  const { stdout } = await runCli(['bound', file, '--set', 'cluster.noise.exec=5%']);
   expect(stdout).toMatch(/^offered: .*[^.]\.$/m);
   expect(stdout).toContain('cluster.noise');
   const later = ['--set', 'cluster.changes=[{ at: 1s, noise: { exec: 5% } }]'];
