@@ -6,9 +6,11 @@ import { EscapementError } from '../base/errors.js';
 import type { WorkerModel } from '../live/model.js';
 import type { ModelList, ModelReference, ModelSource } from '../live/model-list.js';
 import { problemError } from '../live/ort/runtime-problem.js';
+import { Channel } from '../live/transfer.js';
+import { whenEnded } from '../live/world/threads.js';
 import { clientReason } from './model-errors.js';
 import type { PlainList, PreparedModel, PreparerTask, Repository } from './prepare-model.js';
-import type { PreparerReply } from './preparer-thread.js';
+import type { PreparerCalls } from './preparer-thread.js';
 
 /** Number of versions remembered, more than most servers have at a time. */
 const MOST_OPENED = 1024;
@@ -120,13 +122,12 @@ export interface Preparer {
 
 /** A preparer in a thread of its own. */
 class PreparerThread implements Preparer {
-  private thread: Thread | null = null;
+  /** Null: none at present. */
+  private running: { readonly thread: Thread; readonly channel: Channel<PreparerCalls> } | null = null;
   private turn: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | null = null;
   private waiting = 0;
   private isClosed = false;
-  /** The task in progress. */
-  private current: { resolve(result: unknown): void; reject(error: Error): void } | null = null;
 
   constructor(private readonly say: (what: string) => void) {}
 
@@ -136,7 +137,7 @@ class PreparerThread implements Preparer {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    this.current?.reject(closed());
+    this.running?.channel.end(closed());
     this.end();
     await this.turn;
   }
@@ -156,40 +157,27 @@ class PreparerThread implements Preparer {
   private run(task: PreparerTask): Promise<unknown> {
     if (this.idle !== null) clearTimeout(this.idle);
     if (this.isClosed) return Promise.reject(closed());
-    const thread = this.thread ?? this.begin();
+    const { thread, channel } = this.running ?? this.begin();
     thread.ref();
-    return new Promise<unknown>((resolve, reject) => {
-      this.current = { resolve, reject };
-      thread.postMessage(task);
-    }).finally(() => {
-      this.current = null;
-      thread.unref();
-    });
+    return channel.call('perform', task).finally(() => thread.unref());
   }
 
-  private begin(): Thread {
+  private begin(): NonNullable<PreparerThread['running']> {
     const thread = new Thread(compiledNextTo(import.meta.url, 'preparer-thread.js'));
-    this.thread = thread;
-    thread.on('message', (message: PreparerReply) => {
-      if (message.kind === 'say') this.say(message.what);
-      else if (message.kind === 'done') this.current?.resolve(message.result);
-      else this.current?.reject(problemError(message.problem));
+    const channel = new Channel<PreparerCalls>(thread, { say: this.say });
+    const running = { thread, channel };
+    this.running = running;
+    whenEnded(thread, (why) => {
+      if (this.running === running) this.running = null;
+      channel.end(new EscapementError('E_MODEL_FILE', `the thread that prepares models ended: ${why}`));
     });
-    const died = (why: string) => {
-      if (this.thread !== thread) return;
-      this.thread = null;
-      const what = `the thread that prepares models ended: ${why}`;
-      this.current?.reject(new EscapementError('E_MODEL_FILE', what));
-    };
-    thread.on('error', ({ message }) => died(message));
-    thread.on('exit', (status) => died(`status ${status}`));
-    return thread;
+    return running;
   }
 
   /** The thread kills its process and exits by itself. */
   private end(): void {
-    this.thread?.postMessage(null);
-    this.thread = null;
+    this.running?.channel.send('end', []);
+    this.running = null;
   }
 }
 

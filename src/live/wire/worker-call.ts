@@ -23,7 +23,7 @@ export interface WorkerCallSettings {
   readonly maxMessageBytes: number;
 }
 
-interface WorkerCallEvents {
+export interface WorkerCallEvents {
   /** Outputs of results own their memory. */
   receive(message: WorkerMessage): void;
   /** The stream has ended, with a reason for people. Called once, last; not after `close`. */

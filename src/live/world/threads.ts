@@ -7,6 +7,15 @@ export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> &
   on(event: 'exit', heard: (status: number) => void): unknown;
 };
 
+/** Calls `ended` with the reason, for people, when the thread has ended. */
+export function whenEnded(thread: Pick<ThreadHandle, 'on'>, ended: (why: string) => void): void {
+  let reason = '';
+  thread.on('error', (error) => {
+    reason = error.message;
+  });
+  thread.on('exit', (status) => ended(reason || `it ended with status ${status}`));
+}
+
 /** Starts threads: the real one creates a Worker of node:worker_threads. */
 export interface Threads {
   /** `entry`: the compiled file, next to the one that starts it. */

@@ -1,31 +1,29 @@
 import { compiledNextTo } from '../../../base/compiled.js';
 import { beat, type PulseBuffer, PulseWatch } from '../../pulse.js';
-import { buffersOf } from '../../transfer.js';
+import { buffersOf, Channel } from '../../transfer.js';
 import type { ControllerMessage, WorkerMessage } from '../../wire/protocol.js';
 import {
   type CallWorker,
   callsFrom,
   type WorkerCall,
+  type WorkerCallEvents,
   type WorkerCallSettings,
 } from '../../wire/worker-call.js';
-import type { ThreadHandle, ThreadPort } from '../../world/threads.js';
+import { type ThreadPort, whenEnded } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 
-/** Messages to the thread. `call`: number of the stream. */
-type ToThread =
-  | { readonly kind: 'open'; readonly call: number; readonly settings: WorkerCallSettings }
-  | { readonly kind: 'write'; readonly call: number; readonly message: ControllerMessage }
-  | { readonly kind: 'cancel' | 'close'; readonly call: number };
+/** Methods of the thread; `call`: number of a stream. */
+interface ThreadCalls {
+  open(call: number, settings: WorkerCallSettings): void;
+  write(call: number, message: ControllerMessage): void;
+  cancel(call: number): void;
+  close(call: number): Promise<void>;
+}
 
-type FromThread =
-  | { readonly kind: 'received'; readonly call: number; readonly message: WorkerMessage }
-  | { readonly kind: 'ended'; readonly call: number; readonly reason: string }
-  | { readonly kind: 'closed'; readonly call: number };
-
-interface Open {
-  receive(message: WorkerMessage): void;
-  ended(reason: string): void;
-  closed(): void;
+/** Methods of the thread that it serves. */
+interface CallerCalls {
+  received(call: number, message: WorkerMessage): void;
+  ended(call: number, reason: string): void;
 }
 
 /**
@@ -34,79 +32,64 @@ interface Open {
  * If it hangs, `hung` is called: Node may abort the process if a thread is ended while HTTP/2 has work for it.
  */
 export class CallThread {
-  private thread: ThreadHandle | null = null;
+  /** Null: no thread at present. */
+  private channel: Channel<ThreadCalls> | null = null;
   private last = 0;
-  private readonly open = new Map<number, Open>();
+  private readonly open = new Map<number, WorkerCallEvents>();
 
   constructor(
     private readonly world: Pick<World, 'time' | 'threads' | 'crowding'>,
     private readonly hung: (what: string) => void,
   ) {}
 
-  readonly call: CallWorker = (settings, { receive, ended }): WorkerCall => {
+  readonly call: CallWorker = (settings, events): WorkerCall => {
     const call = ++this.last;
-    const thread = this.thread ?? this.launch();
-    let closed = () => {};
-    const gone = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
-    this.open.set(call, { receive, ended, closed });
-    const post = (message: ToThread, transfer: ArrayBuffer[] = []) => {
-      if (this.open.has(call)) thread.postMessage(message, transfer);
-    };
-    post({ kind: 'open', call, settings });
+    const channel = this.channel ?? this.launch();
+    this.open.set(call, events);
+    channel.send('open', [call, settings]);
     return {
-      write: (message) => post({ kind: 'write', call, message }, buffersIn(message)),
+      write: (message) => {
+        if (this.open.has(call)) channel.send('write', [call, message], buffersIn(message));
+      },
       cancel: (reason) => {
-        if (!this.open.has(call)) return;
-        post({ kind: 'cancel', call });
-        this.open.delete(call);
-        ended(reason);
+        if (!this.open.delete(call)) return;
+        channel.send('cancel', [call]);
+        events.ended(reason);
       },
       close: async () => {
-        if (!this.open.has(call)) return;
-        post({ kind: 'close', call });
-        this.open.set(call, { receive: () => {}, ended: closed, closed });
-        await gone;
-        this.open.delete(call);
+        // A thread that ends meanwhile has closed it, too.
+        if (this.open.delete(call)) await channel.call('close', call).catch(() => {});
       },
     };
   };
 
-  private launch(): ThreadHandle {
+  private launch(): Channel<ThreadCalls> {
     const { threads } = this.world;
     const pulse = new PulseWatch(this.world, (reason) => this.hung(`the thread of links ${reason}`));
     const thread = threads.start(compiledNextTo(import.meta.url, 'link-thread.js'), {
       name: 'links',
       workerData: pulse.buffer,
     });
-    let reason = '';
-    thread.on('message', (message: FromThread) => this.receive(message));
+    const channel = new Channel<ThreadCalls>(thread as ThreadPort, {
+      received: (call, message) => this.open.get(call)?.receive(message),
+      ended: (call, reason) => this.ended([call], reason),
+    } satisfies CallerCalls);
     // After listening, which would keep the process alive.
     thread.unref();
-    thread.on('error', (error) => {
-      reason = error.message;
-    });
-    thread.on('exit', (status) => {
+    whenEnded(thread, (why) => {
       pulse.stop();
-      this.thread = null;
-      const open = [...this.open.values()];
-      this.open.clear();
-      const why = `the thread of links has ended: ${reason || `it ended with status ${status}`}`;
-      for (const { ended } of open) ended(why);
+      this.channel = null;
+      channel.end(new Error(why));
+      this.ended([...this.open.keys()], `the thread of links has ended: ${why}`);
     });
-    this.thread = thread;
-    return thread;
+    this.channel = channel;
+    return channel;
   }
 
-  private receive(message: FromThread): void {
-    const open = this.open.get(message.call);
-    if (message.kind === 'received') open?.receive(message.message);
-    else if (message.kind === 'closed') open?.closed();
-    else {
-      this.open.delete(message.call);
-      open?.ended(message.reason);
-    }
+  private ended(calls: readonly number[], reason: string): void {
+    const open = calls.flatMap((call) => this.open.get(call) ?? []);
+    for (const call of calls) this.open.delete(call);
+    for (const { ended } of open) ended(reason);
   }
 }
 
@@ -114,27 +97,25 @@ export class CallThread {
 export function runCalls(world: Pick<World, 'time' | 'network'>, port: ThreadPort, pulse: PulseBuffer): void {
   const callWorker = callsFrom(world);
   const calls = new Map<number, WorkerCall>();
-  const post = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
   const open = (call: number, settings: WorkerCallSettings) =>
     callWorker(inBuffers(settings), {
-      receive: (message) => post({ kind: 'received', call, message }, buffersIn(message)),
+      receive: (message) => channel.send('received', [call, message], buffersIn(message)),
       ended: (reason) => {
         calls.delete(call);
-        post({ kind: 'ended', call, reason });
+        channel.send('ended', [call, reason]);
       },
     });
-  beat(pulse, world.time);
-  port.on('message', (message: ToThread) => {
-    const { call } = message;
-    if (message.kind === 'open') calls.set(call, open(call, message.settings));
-    else if (message.kind === 'write') calls.get(call)?.write(message.message);
-    else if (message.kind === 'cancel') calls.get(call)?.cancel('');
-    else {
-      const closing = calls.get(call)?.close() ?? Promise.resolve();
+  const channel = new Channel<CallerCalls>(port, {
+    open: (call, settings) => void calls.set(call, open(call, settings)),
+    write: (call, message) => calls.get(call)?.write(message),
+    cancel: (call) => calls.get(call)?.cancel(''),
+    close: async (call) => {
+      const closing = calls.get(call);
       calls.delete(call);
-      void closing.then(() => post({ kind: 'closed', call }));
-    }
-  });
+      await closing?.close();
+    },
+  } satisfies ThreadCalls);
+  beat(pulse, world.time);
 }
 
 /** Buffers of the tensors in a message. */

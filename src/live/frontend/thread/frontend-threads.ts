@@ -9,7 +9,7 @@ import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { within } from '../../within.js';
 import { REAL_WORLD } from '../../world/real-world.js';
-import type { ThreadHandle } from '../../world/threads.js';
+import { type ThreadHandle, whenEnded } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import type { Frontend, FrontendOptions, TurnedAway } from '../frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../limits.js';
@@ -180,14 +180,9 @@ class FrontendHost {
     this.thread = thread;
     this.requests = new ThreadRequests(service, thread, options.turnedAway);
     let isListening = false;
-    let reason = '';
-    thread.on('error', (error) => {
-      reason = error.message;
-    });
-    thread.on('exit', (status) => {
+    whenEnded(thread, (why) => {
       pulse.stop();
       if (this.thread !== thread) return;
-      const why = reason || `it ended with status ${status}`;
       this.drop(why);
       clearBudgetSlot(this.budget);
       if (isListening) this.replace(why);
