@@ -29,7 +29,7 @@ const REAL = [
   // Sockets of clients.
   'src/live/frontend/thread/frontend-thread.ts',
   // A journal that lies on disk.
-  'src/live/journal/journal-reader.ts',
+  'src/live/journal/replay.ts',
   // Devices that execute models.
   ...['host-thread', 'model-host', 'executor'].map((name) => `src/live/worker/executor/${name}.ts`),
   // Models that lie on disk.

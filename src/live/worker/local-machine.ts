@@ -1,7 +1,15 @@
 import { EscapementError } from '../../base/errors.js';
+import { MIB, NS_PER_MS } from '../../base/units.js';
 import type { Timer } from '../../base/world/time.js';
-import { type DeviceSpec, deviceName, hasOneLane } from '../device.js';
-import type { ActionMessage, GpuDescription, WorkerDescription, WorkerState } from '../messages.js';
+import { Backoff } from '../backoff.js';
+import { type DeviceMemory, type DeviceSpec, deviceName, hasOneLane } from '../device.js';
+import type {
+  ActionMessage,
+  GpuDescription,
+  ModelChange,
+  WorkerDescription,
+  WorkerState,
+} from '../messages.js';
 import type { ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, type ModelReference, type ModelSource, NO_MODELS } from '../model-list.js';
 import { deviceMemory } from '../ort/device-memory.js';
@@ -9,8 +17,6 @@ import { REAL_WORLD } from '../world/real-world.js';
 import { Executor, type ExecutorSpec, type ThreadWorld } from './executor/executor.js';
 import type { GpuMemory } from './executor/protocol.js';
 import type { Machine, MachineEvents } from './machine.js';
-import { MachineModels, served } from './machine-models.js';
-import { MemoryWatch } from './memory-watch.js';
 
 export interface MachineOptions {
   /** Common name of its GPUs' kind; default: their provider. */
@@ -263,4 +269,127 @@ export class StartedModels implements ModelSource {
   }
 
   async close(): Promise<void> {}
+}
+
+/** Models of a machine by index, as they come and go. */
+class MachineModels {
+  /** Null: none. */
+  readonly list: (WorkerModel | null)[];
+  private readonly changed = new Map<number, ModelReference | null>();
+  /** By index: last change, since they are made one after the other. */
+  private readonly last = new Map<number, Promise<unknown>>();
+
+  constructor(
+    models: readonly WorkerModel[],
+    private readonly source: ModelSource,
+    /** Throws if the machine can't run the model. */
+    private readonly check: (model: WorkerModel) => void,
+  ) {
+    this.list = [...models];
+  }
+
+  /** Differences from the start. */
+  get changes(): ModelChange[] {
+    return [...this.changed].map(([index, reference]) => ({ index, reference }));
+  }
+
+  /** `apply` passes the entry of `list` at the index to the threads. */
+  add(index: number, reference: ModelReference, apply: () => Promise<void>): Promise<ServedModel | null> {
+    return this.next(index, async () => {
+      const { name, digest, config } = reference;
+      const present = this.list[index] ?? null;
+      if (present !== null && isSame(this.changed.get(index), reference)) return served(present);
+      await this.set(index, null, null, apply);
+      const model = await this.source.open(reference);
+      if (model === null) return null;
+      this.check(model);
+      try {
+        // Resolved, if the reference left it open.
+        const found = { name, version: model.version, digest: model.digest ?? digest, config };
+        await this.set(index, model, found, apply);
+      } catch (error) {
+        this.list[index] = null;
+        this.changed.set(index, null);
+        throw error;
+      }
+      return served(model);
+    });
+  }
+
+  drop(index: number, apply: () => Promise<void>): Promise<void> {
+    return this.next(index, () => this.set(index, null, null, apply));
+  }
+
+  private async set(
+    index: number,
+    model: WorkerModel | null,
+    reference: ModelReference | null,
+    apply: () => Promise<void>,
+  ): Promise<void> {
+    while (this.list.length <= index) this.list.push(null);
+    if (this.list[index] === model) return;
+    this.list[index] = model;
+    this.changed.set(index, reference);
+    await apply();
+  }
+
+  private next<T>(index: number, change: () => Promise<T>): Promise<T> {
+    const done = (this.last.get(index) ?? Promise.resolve()).then(change);
+    this.last.set(
+      index,
+      done.catch(() => {}),
+    );
+    return done;
+  }
+}
+
+/** False if the reference leaves the files open: they may have changed. */
+function isSame(
+  before: ModelReference | null | undefined,
+  { name, version, digest }: ModelReference,
+): boolean {
+  return digest !== '' && before?.name === name && before.version === version && before.digest === digest;
+}
+
+/** The part of a model that a controller sees. */
+function served({ ortPath: _, ...model }: WorkerModel): ServedModel {
+  return model;
+}
+
+/** Consecutive readings that count: a LOAD or UNLOAD in progress is over by the second. */
+const READINGS = 2;
+/** Shortest and longest time between two restarts: one that does not help is not repeated all the time. */
+const FIRST_PAUSE_MS = 60_000;
+const LONGEST_PAUSE_MS = 3_600_000;
+
+/**
+ * Compares the memory of a device that is in use with what its weights cache accounts for. `start` is the rest when its
+ * threads began, or the least since: libraries, and other processes.
+ */
+export class MemoryWatch {
+  /** Bytes in use by purpose; null: not known yet. */
+  use: Readonly<Record<'weights' | 'start' | 'unaccounted', number>> | null = null;
+  private threads: unknown;
+  private startBytes = 0;
+  private above = 0;
+  private readonly pauses = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  private pausedUntilNs = 0;
+
+  /** `mostShare`: share of the device's memory that may be unaccounted for. */
+  constructor(private readonly mostShare: number) {}
+
+  /** Returns why these threads of the GPU have to be restarted; empty: they need not. */
+  take(threads: unknown, { usedBytes, totalBytes }: DeviceMemory, weights: number, nowNs: number): string {
+    const restBytes = Math.max(0, usedBytes - weights);
+    this.startBytes = threads === this.threads ? Math.min(this.startBytes, restBytes) : restBytes;
+    this.threads = threads;
+    const unaccounted = restBytes - this.startBytes;
+    this.use = { weights, start: this.startBytes, unaccounted };
+    this.above = unaccounted > this.mostShare * totalBytes ? this.above + 1 : 0;
+    if (this.above < READINGS || nowNs < this.pausedUntilNs) return '';
+    this.above = 0;
+    this.pausedUntilNs = nowNs + this.pauses.delayMs(nowNs) * NS_PER_MS;
+    const share = `${Math.round(this.mostShare * 100)}%`;
+    return `${Math.round(unaccounted / MIB)} MiB of its memory are in use that nothing accounts for, more than ${share} (runtime.memoryLeak)`;
+  }
 }

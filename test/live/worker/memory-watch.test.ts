@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryWatch } from '../../../src/live/worker/memory-watch.js';
+import { MemoryWatch } from '../../../src/live/worker/local-machine.js';
 
 const MIB = 2 ** 20;
 const S = 1e9;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Action, INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, UNLOAD } from '../../../../src/core/action.js';
-import { LaneActivity } from '../../../../src/live/observe/status/lane-activity.js';
+import { LaneActivity } from '../../../../src/live/observe/status/status-collector.js';
 import { action } from '../../../core/fixtures.js';
 import { MS } from '../../../sim/fixtures.js';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Action, INFER, STATUS_OK } from '../../../../src/core/action.js';
 import { OUTCOME_OK, RequestTable } from '../../../../src/core/request.js';
-import { RecentActivity } from '../../../../src/live/observe/ui/recent-activity.js';
+import { RecentActivity } from '../../../../src/live/observe/ui/live-page.js';
 import { ACTION, ACTION_COLUMNS, REQUEST_COLUMNS } from '../../../../src/record/run-rows.js';
 
 it('keeps so much at most, and tells what is new', () => {
