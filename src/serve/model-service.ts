@@ -19,6 +19,7 @@ import {
   STANDS_BY,
   type WatchedService,
 } from '../live/service.js';
+import { Turns } from '../live/turns.js';
 import { within } from '../live/within.js';
 import {
   type DeploymentEvents,
@@ -82,7 +83,7 @@ export class ModelService implements WatchedService {
   private readonly table = new ModelTable(() => this.replace());
   private readonly pipelines: ServedPipelines;
   /** Serializes changes of each model. */
-  private readonly turns = new Turns();
+  private readonly turns = new Turns<string>();
   private readonly watchers = new Set<() => unknown>();
   private readonly timers: Timer[] = [];
   /** By model: configuration that a client gave in place of that on disk, as JSON. */
@@ -879,25 +880,3 @@ const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
   none: 'the server loads models when it starts',
   poll: 'the server loads it as soon as its files are complete and valid',
 };
-
-/** Serializes work by name, in order of arrival. */
-class Turns {
-  private readonly last = new Map<string, Promise<unknown>>();
-
-  isBusy(name: string): boolean {
-    return this.last.has(name);
-  }
-
-  take<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const result = (this.last.get(name) ?? Promise.resolve()).then(work);
-    const done = result.then(
-      () => {},
-      () => {},
-    );
-    this.last.set(name, done);
-    void done.then(() => {
-      if (this.last.get(name) === done) this.last.delete(name);
-    });
-    return result;
-  }
-}

@@ -7,6 +7,7 @@ import type { WorkerModel } from '../live/model.js';
 import type { ModelList, ModelReference, ModelSource } from '../live/model-list.js';
 import { problemError } from '../live/ort/runtime-problem.js';
 import { Channel } from '../live/transfer.js';
+import { Turns } from '../live/turns.js';
 import { whenEnded } from '../live/world/threads.js';
 import { clientReason } from './model-errors.js';
 import type { PlainList, PreparedModel, PreparerTask, Repository } from './prepare-model.js';
@@ -124,34 +125,25 @@ export interface Preparer {
 class PreparerThread implements Preparer {
   /** Null: none at present. */
   private running: { readonly thread: Thread; readonly channel: Channel<PreparerCalls> } | null = null;
-  private turn: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns<PreparerThread>();
   private idle: NodeJS.Timeout | null = null;
-  private waiting = 0;
   private isClosed = false;
 
   constructor(private readonly say: (what: string) => void) {}
 
   get isBusy(): boolean {
-    return this.waiting > 0;
+    return this.turns.isBusy(this);
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
     this.running?.channel.end(closed());
     this.end();
-    await this.turn;
+    await this.turns.take(this, async () => {});
   }
 
   call(task: PreparerTask): Promise<unknown> {
-    this.waiting++;
-    const result = this.turn.then(() => this.run(task));
-    this.turn = result
-      .catch(() => {})
-      .then(() => {
-        this.waiting--;
-        if (this.waiting === 0) this.idle = setTimeout(() => this.end(), IDLE_MS).unref();
-      });
-    return result;
+    return this.turns.take(this, () => this.run(task));
   }
 
   private run(task: PreparerTask): Promise<unknown> {
@@ -159,7 +151,10 @@ class PreparerThread implements Preparer {
     if (this.isClosed) return Promise.reject(closed());
     const { thread, channel } = this.running ?? this.begin();
     thread.ref();
-    return channel.call('perform', task).finally(() => thread.unref());
+    return channel.call('perform', task).finally(() => {
+      thread.unref();
+      this.idle = setTimeout(() => this.end(), IDLE_MS).unref();
+    });
   }
 
   private begin(): NonNullable<PreparerThread['running']> {

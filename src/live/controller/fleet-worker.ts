@@ -258,7 +258,6 @@ export class FleetWorker {
 
   /** Resolves when it was notified; no events follow. */
   close(): Promise<void> {
-    this.life++;
     this.release();
     return this.link.close();
   }

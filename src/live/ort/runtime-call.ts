@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { compiledNextTo } from '../../base/compiled.js';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
+import { Turns } from '../turns.js';
 import { runtimeLimitMs } from './runtime-limit.js';
 import { problemError, type RuntimeProblem } from './runtime-problem.js';
 
@@ -72,15 +73,13 @@ interface Call {
 
 class RuntimeProcess {
   private child: ChildProcess | null = null;
-  private turn: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns<RuntimeProcess>();
   private idle: NodeJS.Timeout | null = null;
   private current: Call | null = null;
   private isClosed = false;
 
   call(job: RuntimeJob, task: unknown, onProgress: OnProgress): Promise<unknown> {
-    const result = this.turn.then(() => this.run(job, task, onProgress));
-    this.turn = result.catch(() => {});
-    return result;
+    return this.turns.take(this, () => this.run(job, task, onProgress));
   }
 
   close(): void {

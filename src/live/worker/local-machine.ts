@@ -13,6 +13,7 @@ import type {
 import type { ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, type ModelReference, type ModelSource, NO_MODELS } from '../model-list.js';
 import { deviceMemory } from '../ort/device-memory.js';
+import { Turns } from '../turns.js';
 import { REAL_WORLD } from '../world/real-world.js';
 import { Executor, type ExecutorSpec, type ThreadWorld } from './executor/executor.js';
 import type { GpuMemory } from './executor/protocol.js';
@@ -276,8 +277,8 @@ class MachineModels {
   /** Null: none. */
   readonly list: (WorkerModel | null)[];
   private readonly changed = new Map<number, ModelReference | null>();
-  /** By index: last change, since they are made one after the other. */
-  private readonly last = new Map<number, Promise<unknown>>();
+  /** By index: changes are made one after the other. */
+  private readonly turns = new Turns<number>();
 
   constructor(
     models: readonly WorkerModel[],
@@ -295,7 +296,7 @@ class MachineModels {
 
   /** `apply` passes the entry of `list` at the index to the threads. */
   add(index: number, reference: ModelReference, apply: () => Promise<void>): Promise<ServedModel | null> {
-    return this.next(index, async () => {
+    return this.turns.take(index, async () => {
       const { name, digest, config } = reference;
       const present = this.list[index] ?? null;
       if (present !== null && isSame(this.changed.get(index), reference)) return served(present);
@@ -317,7 +318,7 @@ class MachineModels {
   }
 
   drop(index: number, apply: () => Promise<void>): Promise<void> {
-    return this.next(index, () => this.set(index, null, null, apply));
+    return this.turns.take(index, () => this.set(index, null, null, apply));
   }
 
   private async set(
@@ -331,15 +332,6 @@ class MachineModels {
     this.list[index] = model;
     this.changed.set(index, reference);
     await apply();
-  }
-
-  private next<T>(index: number, change: () => Promise<T>): Promise<T> {
-    const done = (this.last.get(index) ?? Promise.resolve()).then(change);
-    this.last.set(
-      index,
-      done.catch(() => {}),
-    );
-    return done;
   }
 }
 
