@@ -1,10 +1,9 @@
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { monotonicNs } from '../base/clock/clock.js';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { NS_PER_MS } from '../base/units.js';
 import type { ResultMessage } from './messages.js';
 import { ServiceError } from './service.js';
-import type { ThreadPort } from './world/threads.js';
 
 /** Size above which tensors are moved from thread to thread; smaller ones are copied. */
 export const LARGE_BYTES = 16 * 1024;
@@ -208,6 +207,11 @@ export class ExecLine {
     };
   }
 }
+
+/** Connection from a thread to the one that started it: the subset of node:worker_threads' parentPort in use. */
+export type ThreadPort = Pick<MessagePort, 'postMessage'> & {
+  on<Message>(event: 'message', heard: (message: Message) => void): unknown;
+};
 
 // biome-ignore lint/suspicious/noExplicitAny: methods of every signature
 type Methods = Record<string, (...args: any[]) => unknown>;

@@ -456,7 +456,7 @@ function initialWorkers(workers: readonly FleetWorker[], maxGpus: number | null)
 }
 
 /** Time for workers to come, and how many of them must. */
-export interface StartupTimeout {
+interface StartupTimeout {
   /** Time after which it rejects if fewer are present; null: it waits indefinitely. */
   readonly timeoutNs: number | null;
   /** Minimum number of workers. Default: all. */

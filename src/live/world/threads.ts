@@ -1,4 +1,4 @@
-import type { MessagePort, Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
 /** A thread of this process, as seen by the one that started it: the subset of node:worker_threads' Worker in use. */
 export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> & {
@@ -29,8 +29,3 @@ type ThreadOptions = Pick<
   NonNullable<ConstructorParameters<typeof Worker>[1]>,
   'name' | 'workerData' | 'transferList' | 'resourceLimits'
 >;
-
-/** Connection from a thread to the one that started it: the subset of node:worker_threads' parentPort in use. */
-export type ThreadPort = Pick<MessagePort, 'postMessage'> & {
-  on<Message>(event: 'message', heard: (message: Message) => void): unknown;
-};

@@ -8,7 +8,8 @@ import {
   ThreadRequests,
 } from '../../../src/live/frontend/thread/remote-service.js';
 import type { WatchedService } from '../../../src/live/service.js';
-import type { ThreadHandle, ThreadPort } from '../../../src/live/world/threads.js';
+import type { ThreadPort } from '../../../src/live/transfer.js';
+import type { ThreadHandle } from '../../../src/live/world/threads.js';
 import { grown, largerOf, sizesOf } from '../sizes.js';
 import { description, FakeWorker, gpu } from './fake-worker.js';
 import { type LiveHarness, withController } from './harness.js';

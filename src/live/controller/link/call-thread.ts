@@ -1,6 +1,6 @@
 import { compiledNextTo } from '../../../base/compiled.js';
 import { beat, type PulseBuffer, PulseWatch } from '../../pulse.js';
-import { buffersOf, Channel } from '../../transfer.js';
+import { buffersOf, Channel, type ThreadPort } from '../../transfer.js';
 import type { ControllerMessage, WorkerMessage } from '../../wire/protocol.js';
 import {
   type CallWorker,
@@ -9,7 +9,7 @@ import {
   type WorkerCallEvents,
   type WorkerCallSettings,
 } from '../../wire/worker-call.js';
-import { type ThreadPort, whenEnded } from '../../world/threads.js';
+import { whenEnded } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 
 /** Methods of the thread; `call`: number of a stream. */

@@ -9,9 +9,9 @@ import type {
   ServiceState,
   WatchedService,
 } from '../../service.js';
-import { Channel, freeLarge, isAlone, LARGE_BYTES } from '../../transfer.js';
+import { Channel, freeLarge, isAlone, LARGE_BYTES, type ThreadPort } from '../../transfer.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import type { ThreadHandle, ThreadPort } from '../../world/threads.js';
+import type { ThreadHandle } from '../../world/threads.js';
 import type { FrontendOptions } from '../frontend.js';
 
 export type Transport = 'http' | 'grpc';

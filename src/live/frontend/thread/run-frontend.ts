@@ -1,7 +1,7 @@
 import { Clock } from '../../../base/clock/clock.js';
 import { beat, PulseReader } from '../../pulse.js';
+import type { ThreadPort } from '../../transfer.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import type { ThreadPort } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import type { Frontend, FrontendOptions, TurnedAway } from '../frontend.js';
 import { type FrontendThreadData, RemoteService } from './remote-service.js';

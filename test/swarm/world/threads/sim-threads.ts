@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import type { ThreadHandle, ThreadPort, Threads } from '../../../../src/live/world/threads.js';
+import type { ThreadPort } from '../../../../src/live/transfer.js';
+import type { ThreadHandle, Threads } from '../../../../src/live/world/threads.js';
 import type { World } from '../../../../src/live/world/world.js';
 import type { SimProcess } from '../process.js';
 import type { ThreadLoop } from '../thread-loop.js';
