@@ -85,12 +85,6 @@ export class RemoteLink implements WorkerLink {
     clientCredentials(options.tls);
   }
 
-  /** Maximum error of the worker's clock; null: no connection. */
-  clockErrorNs(nowNs: number): number | null {
-    const errorNs = this.connection?.clock.errorNs(nowNs) ?? Number.POSITIVE_INFINITY;
-    return Number.isFinite(errorNs) ? errorNs : null;
-  }
-
   start(events: LinkEvents, nowNs: () => number): void {
     invariant(this.events === null, 'a link is started once');
     this.events = events;

@@ -38,10 +38,9 @@ export function connectTo(
     thread,
     ...options
   }: Partial<RemoteLinkOptions> & { aheadNs?: number; thread?: CallThread } = {},
-): { link: RemoteLink; worker: FleetWorker; events: Recorder; nowNs: () => number } {
+): ReturnType<typeof start> {
   const links = new RemoteLinks(thread === undefined ? {} : { call: thread.call });
-  const link = new RemoteLink({ address: `localhost:${port}`, ...PATIENT, ...options }, links);
-  return { link, ...start(link, aheadNs) };
+  return start(new RemoteLink({ address: `localhost:${port}`, ...PATIENT, ...options }, links), aheadNs);
 }
 
 /** A worker that is driven over a link. */
