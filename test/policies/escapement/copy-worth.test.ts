@@ -32,6 +32,18 @@ describe('CopyWorth', () => {
     expect(worth.toLoad(1, 0)).toBe(0);
   });
 
+  it('is a tenth for each copy more than the traffic needs', () => {
+    const { books, worth, ask } = worthOf(4);
+    ask(20);
+    const first = worth.toLoad(0, 10 * S);
+    books.warm(0, [0]);
+    expect(worth.toLoad(0, 10 * S)).toBeCloseTo(first / 10, 6);
+    expect(worth.toKeep(0)).toBeCloseTo(first, 6);
+    books.warm(1, [0]);
+    expect(worth.toLoad(0, 10 * S)).toBeCloseTo(first / 100, 6);
+    expect(worth.toKeep(0)).toBeCloseTo(first / 10, 6);
+  });
+
   it('is all that waits for as many copies as it takes to answer that within the SLO', () => {
     const { books, worth } = worthOf(4);
     // 60 requests due in 100 ms take a GPU 120 ms in batches of four.
@@ -51,5 +63,12 @@ describe('CopyWorth', () => {
       books.warm(gpu, [0]);
       expect(load).toBeLessThanOrEqual(worth.toKeep(0));
     }
+  });
+
+  it('is more for a model that was treated badly', () => {
+    const { books, factor, worth } = worthOf(1);
+    books.wait(0, 50);
+    factor[0] = 3;
+    expect(worth.toLoad(0, 0)).toBe(3);
   });
 });

@@ -28,6 +28,19 @@ describe('Fairness', () => {
     expect(fairness.favor[0]).toBe(0);
   });
 
+  it('takes its favor back when the model has caught up', () => {
+    const fairness = new Fairness(2, 0.55);
+    answer(fairness, 0, 1000, true);
+    answer(fairness, 1, 80, false);
+    const most = fairness.favor[1];
+    expect(most).toBeGreaterThan(1);
+    answer(fairness, 1, 60, true);
+    expect(fairness.favor[1]).toBeLessThan(most);
+    answer(fairness, 1, 300, true);
+    expect(fairness.favor[1]).toBe(0);
+    expect(fairness.factor[1]).toBe(1);
+  });
+
   it('compares with what can be had: none is favored where all fare badly alike', () => {
     const fairness = new Fairness(2, 0.55);
     for (let round = 0; round < 20_000; round++) fairness.answered(round % 2, round % 20 < 4);

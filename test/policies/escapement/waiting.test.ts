@@ -32,6 +32,23 @@ describe('Waiting', () => {
     }
   });
 
+  it('knows which GPUs could serve something', () => {
+    const books = new Books(models(2), { gpus: 2 }).warm(0, [0]);
+    const at = () => [books.waiting.isAny(0), books.waiting.isAny(1)];
+    expect(at()).toEqual([false, false]);
+    const first = books.wait(0, 10, 10);
+    expect(at()).toEqual([true, false]);
+    books.warm(1, [0]);
+    expect(at()).toEqual([true, true]);
+    books.waiting.cooled(0, 0);
+    books.cluster.warm.delete(0, 0);
+    expect(at()).toEqual([false, true]);
+    books.waiting.remove(first, 0);
+    expect(at()).toEqual([false, true]);
+    books.waiting.take(0, 0, 1, new Int32Array(1));
+    expect(at()).toEqual([false, false]);
+  });
+
   it('knows the SLO of each model, and which have several', () => {
     const books = new Books(models(3));
     books.waitWith(50, 0, 60, 70);
