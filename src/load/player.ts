@@ -10,9 +10,9 @@ import {
   REQUEST_FREE,
   RequestTable,
 } from '../core/request.js';
-import { PreciseTimer } from '../live/alarm/precise-timer.js';
 import { Histogram } from '../record/histogram.js';
 import type { AnswerCount, GeneratorFigures, LatenessMs, Unanswered } from '../record/results.js';
+import { PreciseTimer } from './precise-timer.js';
 import { AnswerCounts, type Lack, noAnswer, type Reply } from './reply.js';
 import type { Done, LoadTarget } from './target.js';
 

@@ -127,7 +127,6 @@ export const WINGS: Readonly<Record<string, Grants>> = {
   live: {
     // What the wings agree on: devices, models, messages, services.
     own: [],
-    alarm: ['own'],
     wire: ['own'],
     // What live mode takes from the machine that it runs on.
     world: ['wire'],

@@ -1,8 +1,8 @@
 import { Worker as Thread } from 'node:worker_threads';
-import type { Clock } from '../../base/clock/clock.js';
-import { compiledNextTo } from '../../base/compiled.js';
-import { NS_PER_MS } from '../../base/units.js';
-import { Signal } from '../transfer.js';
+import type { Clock } from '../base/clock/clock.js';
+import { compiledNextTo } from '../base/compiled.js';
+import { NS_PER_MS } from '../base/units.js';
+import { Signal } from '../live/transfer.js';
 
 /** Longest wait that turns the event loop: waking another thread is not worth it. */
 const TURN_NS = 0.03 * NS_PER_MS;

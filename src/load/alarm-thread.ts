@@ -1,9 +1,9 @@
 // Entry of the thread that waits for a precise timer.
 import { parentPort, workerData } from 'node:worker_threads';
-import { monotonicNs } from '../../base/clock/clock.js';
-import { invariant } from '../../base/invariant.js';
-import { Signal } from '../transfer.js';
-import { passOnWarnings } from '../warnings.js';
+import { monotonicNs } from '../base/clock/clock.js';
+import { invariant } from '../base/invariant.js';
+import { Signal } from '../live/transfer.js';
+import { passOnWarnings } from '../live/warnings.js';
 import type { AlarmSpec } from './precise-timer.js';
 
 passOnWarnings('alarm');
