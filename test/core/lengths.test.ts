@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INFER } from '../../src/core/action.js';
 import { Cluster } from '../../src/core/cluster.js';
-import { bucketOf, type Padding } from '../../src/core/lengths.js';
+import { bucketOf, type Padding, unmixed } from '../../src/core/lengths.js';
 import { checkModel, type ModelSpec } from '../../src/core/model.js';
 import { action, model } from './fixtures.js';
 
@@ -46,6 +46,10 @@ describe('lengths', () => {
     expect(unknown.execNsAt(0, 0, 1, 0)).toBe(unknown.execNs(0, 0, 1));
     expect(unknown.execNs(0, 0, 1)).toBe(Math.floor(12 * MS + 0.99 * 8 * MS));
     expect([...unknown.rows.buckets]).toEqual([1]);
+    // Such a policy would mix lengths that no batch can hold.
+    const equal = texts({ equalLengths: true });
+    const sizes = (['batch', 'bucket'] as const).map((padding) => unmixed(equal, padding).batchSizes);
+    expect(sizes).toEqual([[1], [1, 2, 4]]);
   });
 
   it('come with a model that takes the place of one without, and go again', () => {

@@ -119,7 +119,11 @@ function headlineOf(asked: Asked, found: Found, lattice: Lattice, goal: Goal | n
 }
 
 /** Caveats about the answer of a search. */
-function searchNotes(found: Found, judged: ReadonlyMap<number, Tried>, { targets }: Asked): string[] {
+export function searchNotes(
+  found: Found,
+  judged: ReadonlyMap<number, Tried>,
+  { targets }: Pick<Asked, 'targets'>,
+): string[] {
   const contradictions = 'contradictions' in found ? found.contradictions : [];
   const names = contradictions.map((index) => judged.get(index)!.name);
   const unsure = [...judged.values()].filter(({ meets }) => meets === 'unsure');

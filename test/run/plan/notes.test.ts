@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
-import { trafficNotes, unsureNote } from '../../../src/run/plan/key-space.js';
+import type { Verdict } from '../../../src/run/plan/judge.js';
+import { searchNotes, trafficNotes, unsureNote } from '../../../src/run/plan/key-space.js';
 import { parseOver } from '../../../src/run/plan/over.js';
 import { setupNotes } from '../../../src/run/plan/plan.js';
 import type { Tried } from '../../../src/run/plan/plan-result.js';
@@ -28,11 +29,24 @@ test.each([
   expect(trafficNotes(over.key, ends)).toEqual(notes.map((note) => expect.stringMatching(note)));
 });
 
+const tried: Tried = {
+  ...{ value: '5', name: '5 GPUs', settings: [], cells: [] },
+  ...{ meets: 'unsure', figures: [], attainment: 1 },
+};
+
+test('an end of the range that is only unsure is not said to miss', () => {
+  const found = { kind: 'boundary', answer: 1, before: 2, inside: true, contradictions: [] } as const;
+  const notes = (...meets: Verdict[]) =>
+    searchNotes(found, new Map(meets.map((one, i) => [i, { ...tried, meets: one }])), { targets: [] });
+  expect(notes('no', 'yes', 'no')).toEqual([
+    'both ends of the range miss: the target holds only inside the range',
+  ]);
+  expect(notes('unsure', 'yes', 'no')).toEqual([
+    'not sure at 5 GPUs: the target holds only inside the range',
+  ]);
+});
+
 test('more seeds may settle what is not sure, but not of a log', () => {
-  const tried: Tried = {
-    ...{ value: '5', name: '5 GPUs', settings: [], cells: [] },
-    ...{ meets: 'unsure', figures: [], attainment: 1 },
-  };
   const note = 'the mean at 5 GPUs meets, its interval does not';
   expect(unsureNote(tried)).toBe(`${note}: more seeds may settle it`);
   expect(unsureNote({ ...tried, isReplay: true })).toBe(note);
