@@ -52,6 +52,8 @@ describe('what a datatype cannot hold is the client’s mistake, with input and 
       '1e999',
       'input "x": element 0 is too large for a double, expected a number within the range of FP32',
     ],
+    ['FP32', '9'.repeat(310), 'input "x": element 0 is too large for a double, expected a number within the'],
+    ['INT64', '"1234567890123456"', 'element 0 is "1234567890123456", expected a whole number from -92233'],
     ['INT64', '1,1e19', 'element 1 is 10000000000000000000, expected a whole number from -92233'],
     ['INT64', '1,9007199254740993.5', 'element 1 is 9007199254740994, expected a whole number from -92233'],
     ['FP16', '65520', 'input "x": element 0 is 65520, expected a number within the range of FP16'],
