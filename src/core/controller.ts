@@ -60,6 +60,8 @@ export class Controller {
   private readonly gpuChanges: GpuChange[] = [];
   /** True if cancellations, GPUs, models or more slots were reported since the last step. */
   private hasNews = false;
+  /** True if anything was reported since the last `step`. */
+  hasInput = false;
   private readonly slots: ModelSlots;
   /** Number of model slots to grow to as soon as no action runs; 0: no change. */
   private growTo = 0;
@@ -131,6 +133,7 @@ export class Controller {
     const bucket = this.cluster.rows.bucketOf(model, length);
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant, length, bucket);
     this.arrived[this.arrivedCount++] = slot;
+    this.hasInput = true;
     return slot;
   }
 
@@ -151,6 +154,7 @@ export class Controller {
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant);
     this.pipelines?.arrived(slot, counts);
     this.arrived[this.arrivedCount++] = slot;
+    this.hasInput = true;
     return slot;
   }
 
@@ -161,13 +165,14 @@ export class Controller {
   cancel(slot: number): void {
     this.requests.isCancelled[slot] = 1;
     this.cancels.push(slot);
-    this.hasNews = true;
+    this.noteNews();
   }
 
   /** Reports a worker's answer: `status`, `beginNs`, `endNs` and `clock` of the action are filled in. */
   result(action: Action): void {
     invariant(action.status !== STATUS_PENDING, 'a result has a status');
     this.results[this.resultCount++] = action;
+    this.hasInput = true;
   }
 
   /**
@@ -198,7 +203,7 @@ export class Controller {
   grow(slots: number): void {
     this.cluster.checkSlots(slots);
     this.growTo = slots;
-    this.hasNews = true;
+    this.noteNews();
   }
 
   /**
@@ -207,7 +212,7 @@ export class Controller {
    */
   putModel(model: number, spec: ModelSpec): void {
     this.slots.put(model, spec);
-    this.hasNews = true;
+    this.noteNews();
   }
 
   /**
@@ -216,7 +221,7 @@ export class Controller {
    */
   setAbsent(model: number, gpus: readonly number[]): void {
     this.slots.setAbsent(model, gpus);
-    this.hasNews = true;
+    this.noteNews();
   }
 
   /**
@@ -225,7 +230,7 @@ export class Controller {
    */
   retireModel(model: number): void {
     this.slots.retire(model);
-    this.hasNews = true;
+    this.noteNews();
   }
 
   /** True if requests for the model may be offered. */
@@ -270,11 +275,6 @@ export class Controller {
     return this.slots.firstEmpty;
   }
 
-  /** True if anything was reported since the last `step`. */
-  get hasInput(): boolean {
-    return this.arrivedCount + this.resultCount > 0 || this.hasNews;
-  }
-
   /** Processes all reported events, then decides until there is nothing left to decide. */
   step(nowNs: number): void {
     invariant(nowNs >= this.lastNs, 'time does not run backwards');
@@ -289,6 +289,7 @@ export class Controller {
       this.expiry.advance(nowNs);
     }
     this.arrivedCount = 0;
+    this.hasInput = this.hasNews;
     this.expiry.advance(nowNs);
     if (this.slots.retiring > 0) this.clearSlots(nowNs);
     if (this.growTo === 0) this.policy.schedule(nowNs);
@@ -308,6 +309,11 @@ export class Controller {
     return Math.min(expiry.nextNs, cluster.bars.nextEndNs, policyNs);
   }
 
+  private noteNews(): void {
+    this.hasNews = true;
+    this.hasInput = true;
+  }
+
   private takeNews(nowNs: number): void {
     if (this.slots.bring(this.policy, this.decisions, nowNs)) this.modelsMoved(nowNs);
     if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
@@ -317,7 +323,7 @@ export class Controller {
 
   private changeGpu(change: GpuChange): void {
     this.gpuChanges.push(change);
-    this.hasNews = true;
+    this.noteNews();
   }
 
   /** Adds the slots, and creates a new policy, as if all GPUs had just joined with their weights. */
