@@ -147,10 +147,15 @@ export class ClockworkPolicy implements Policy {
   }
 
   schedule(nowNs: number): void {
-    this.refresh(nowNs);
     // Most steps only add to a queue, or are at due times of requests answered long ago.
     this.foundQuiet = this.isQuiet(nowNs);
     if (this.foundQuiet) return;
+    this.refresh(nowNs);
+    this.foundQuiet = this.isQuiet(nowNs);
+    if (!this.foundQuiet) this.send(nowNs);
+  }
+
+  private send(nowNs: number): void {
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a shared lane as long as models are wanted.
       if (this.inferer.schedule(nowNs)) this.loadsCameLast = false;
