@@ -280,14 +280,15 @@ export class Waiting {
     const row = durations.rowOf(model, own === null ? 0 : own.bucket);
     const last = own !== null && this.isMixed(model, line) ? 0 : durations.usable[model] - 1;
     const waiting = own === null ? this.count[model] : own.count;
+    const longest = durations.sizeFor(model, waiting);
     if (own === null && this.classes === 1 && waiting > 0) {
       this.headNs[model] = this.queues[model].deadlineNsAt(0);
-      this.longestRow[model] = row + durations.sizeFor(model, waiting);
+      this.longestRow[model] = row + longest;
     }
     const full = Math.floor(waiting / durations.size[row + last]);
     const rest = waiting - full * durations.size[row + last];
     let shareNs = full * durations.execNs[row + last];
-    if (rest > 0) shareNs += durations.execNs[row + durations.sizeFor(model, rest)];
+    if (rest > 0) shareNs += durations.execNs[row + (full === 0 ? longest : durations.sizeFor(model, rest))];
     // Recomputed, so that rounding errors do not accumulate over a long run.
     const before = own === null ? this.shareNs[model] : own.shareNs;
     this.backlogNs = this.requests === 0 ? 0 : this.backlogNs + shareNs - before;
