@@ -57,6 +57,9 @@ export class SelfTuning {
   /** Mean time for an action to reach its lane, and for a result to return. */
   deliveryNs = 0;
   resultNs = 0;
+  /** Shortest recent delivery times, which may occur again; 0 before the first. */
+  leastDeliveryNs = 0;
+  leastResultNs = 0;
   private readonly leastDelivery = new RecentLeast();
   private readonly leastResult = new RecentLeast();
   private readonly needs = new SampleWindow(WINDOW);
@@ -82,15 +85,6 @@ export class SelfTuning {
     this.tuned.scheduleAheadNs = Math.max(leastNs, startNs);
   }
 
-  /** Shortest recent delivery times, which may occur again; 0 before the first. */
-  get leastDeliveryNs(): number {
-    return Math.min(this.deliveryNs, this.leastDelivery.ns);
-  }
-
-  get leastResultNs(): number {
-    return Math.min(this.resultNs, this.leastResult.ns);
-  }
-
   /** Records a request that takes `execNs`. Ignored if an idle lane could not serve it within its SLO. */
   offered(sloNs: number, execNs: number, nowNs: number): void {
     if (sloNs > execNs + this.deliveryNs + this.resultNs) this.shortestSlo.add(sloNs, nowNs);
@@ -112,6 +106,8 @@ export class SelfTuning {
     const delivered = infer.wasBusy ? Math.min(there, Math.max(0, back + this.skewNs)) : there;
     if (infer.freeNs > 0) this.needs.add(delivered + infer.predictedFreeNs - infer.freeNs);
     this.deliveryNs = Math.max(0, this.resultNs + this.skewNs);
+    this.leastDeliveryNs = Math.min(this.deliveryNs, this.leastDelivery.ns);
+    this.leastResultNs = Math.min(this.resultNs, this.leastResult.ns);
     this.errors.add(nowNs - infer.predictedAnswerNs);
     if (--this.untilRenewal > 0) return false;
     this.untilRenewal = Math.min(EVERY, this.seen);
@@ -132,6 +128,8 @@ export class SelfTuning {
     this.skewNs = 0;
     this.deliveryNs = 0;
     this.resultNs = 0;
+    this.leastDeliveryNs = 0;
+    this.leastResultNs = 0;
     this.leastDelivery.clear();
     this.leastResult.clear();
     this.tuned.scheduleAheadNs = Math.max(this.leastNs, this.startNs);
