@@ -1,5 +1,6 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
+import { isPipeline } from '../scenario/expected.js';
 import type { ClusterScenario, PolicyScenario, Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 
@@ -126,11 +127,16 @@ export function probedOf({ models, pipelines = [], policy }: ClusterScenario): s
   return served.map(({ name }) => name);
 }
 
-/** Each model is served at the first probe; with some policies, or after LOADs that failed, which are not tried for a while, at the last. */
+/**
+ * Each model is served at the first probe; at the last with some policies, or after LOADs that failed, which are not tried for a while.
+ * So is a pipeline after an INFER that hung: a step has less time than that took, until nothing was measured for a second.
+ */
 function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findings: Findings): void {
   const { policy } = scenario.cluster;
   const fails = scenario.faults.some(({ kind }) => kind === 'deviceFails' || kind === 'outOfMemory');
-  const isAtLast = fails || SERVE_AT_LAST.includes(policy.kind);
+  const hangs = scenario.faults.some(({ kind }) => kind === 'deviceHangs');
+  const isAtLast = (model: string) =>
+    fails || SERVE_AT_LAST.includes(policy.kind) || (hangs && isPipeline(scenario.cluster, model));
   const probes = new Map<number, string>();
   /** By model that is not served so far: what came of its last probe. */
   const unserved = new Map<string, { readonly atNs: number; readonly how: string }>();
@@ -142,7 +148,7 @@ function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findin
     const how = event.kind === 'refused' ? `refused, ${event.why}` : `${event.outcome} ${event.error}`.trim();
     if (how !== 'ok' && !(how === 'late' && knowsNothingOfLinks(policy))) {
       if (!unserved.has(model)) unserved.set(model, { atNs: event.atNs, how });
-    } else if (isAtLast) unserved.delete(model);
+    } else if (isAtLast(model)) unserved.delete(model);
   }
   for (const [model, { atNs, how }] of unserved)
     findings.add(
