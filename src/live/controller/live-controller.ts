@@ -244,7 +244,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
   async close(): Promise<void> {
     this.closed = true;
     this.served.beginEnd();
-    this.stepIsDue = false;
     this.hangWatch.close();
     this.timer.clear();
     const fleetClosed = this.options.fleet.close();
@@ -308,6 +307,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
 
   private step(): void {
     this.stepIsDue = false;
+    if (this.closed) return;
     const { clock, journal, fleet } = this.options;
     const nowNs = clock.nowNs();
     journal?.step(nowNs);

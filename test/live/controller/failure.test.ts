@@ -285,4 +285,17 @@ describe('closing', () => {
       await run.pass(10);
     });
   });
+
+  it('takes no more steps, although models still change', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
+      await run.pass(20);
+      run.ask(0);
+      const closed = run.controller.close();
+      void run.controller.retireModel(1).catch(() => {});
+      await run.pass(10);
+      await closed;
+      expect(worker.sent).toEqual([]);
+    });
+  });
 });
