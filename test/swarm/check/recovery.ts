@@ -22,6 +22,8 @@ const MAY_FAIL_LONE = ['clockwork', 'alpaserve-sr', 'symphony'];
 const PLAN_UP_TO_DEADLINE = ['edf', 'shepherd', 'alpaserve-sr', 'symphony'];
 /** What links and threads take at most, if nothing is wrong. */
 const NEEDED_MARGIN_NS = 20 * NS_PER_MS;
+/** A controller has connected with its workers so long after its start. */
+const START_NS = 1000 * NS_PER_MS;
 
 type Snapshot = Extract<HistoryEvent, { readonly kind: 'snapshot' }>;
 
@@ -105,17 +107,18 @@ function checkConnections(events: readonly HistoryEvent[], findings: Findings): 
   }
 }
 
-/** When all works, no controller connects with a worker: it has its connections, unless it has only started then. */
+/** When all works, no controller connects with a worker: it has its connections, unless it has only just started. */
 function checkNewConnections(events: readonly HistoryEvent[], findings: Findings): void {
   const restNs = events.find(({ kind }) => kind === 'snapshot')?.atNs ?? Number.POSITIVE_INFINITY;
   // A server that a fault asked to stop drains for a while, and is started again.
-  const late = new Set<ProcessLife>();
+  const startedNs = new Map<ProcessLife, number>();
   for (const event of events) {
+    if (event.kind === 'started') startedNs.set(event.process, event.atNs);
     if (event.atNs <= restNs) continue;
     if (event.kind === 'asked to stop') return;
-    if (event.kind === 'started') late.add(event.process);
-    if (event.kind !== 'streamOpened' || late.has(event.controller)) continue;
+    if (event.kind !== 'streamOpened') continue;
     const { controller, worker, stream, atNs } = event;
+    if (atNs <= startedNs.get(controller)! + START_NS) continue;
     const what = `${controller} connects with ${worker} when all should work again`;
     findings.add(atNs, what, (one) => 'stream' in one && one.stream === stream);
   }
