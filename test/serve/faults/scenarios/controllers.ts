@@ -31,6 +31,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   {
     name: 'a controller starts while a worker is away, which comes later',
     breaks: STARTS_AGAIN,
+    excuse: STARTING,
     inject: async (rig, clients) => {
       await rig.workers[0].kill('SIGKILL');
       await rig.controller?.kill('SIGKILL');
@@ -46,6 +47,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   {
     name: 'a controller starts while a link is accepted, and nothing more',
     breaks: STARTS_AGAIN,
+    excuse: STARTING,
     inject: async (rig, clients) => {
       await rig.controller?.kill('SIGKILL');
       rig.links[1].weather.greeting = 'silence';
