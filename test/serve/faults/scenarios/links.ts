@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import { sleep } from '../clients/counting-clients.js';
 import type { FaultProxy } from '../fault-proxy.js';
 import { NO_WORKER, type Scenario } from '../play.js';
@@ -16,14 +15,11 @@ export const LINK_FAULTS: readonly Scenario[] = [
     },
   },
   {
-    name: 'a link is cut and refused for 3 s, which the log says once',
-    inject: async ({ links, controller }) => {
-      const before = controller?.log.length;
+    name: 'a link is cut and refused for 3 s',
+    inject: async ({ links }) => {
       const listen = await links[0].refuse();
       await sleep(FOR_MS);
       await listen();
-      const said = controller?.log.slice(before).map(({ msg }) => msg) ?? [];
-      expect(said.filter((msg) => /cannot be reached.*ECONNREFUSED/.test(msg)).length).toBeLessThan(2);
     },
   },
   bad('is late by 5 ms', { delayMs: 5 }),
