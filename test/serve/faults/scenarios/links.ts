@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { sleep } from '../clients/counting-clients.js';
 import type { FaultProxy } from '../fault-proxy.js';
 import { NO_WORKER, type Scenario } from '../play.js';
@@ -15,11 +16,15 @@ export const LINK_FAULTS: readonly Scenario[] = [
     },
   },
   {
-    name: 'a link is cut and refused for 3 s',
-    inject: async ({ links }) => {
+    name: 'a link is cut and refused for 8 s, of which the log says three attempts at most',
+    inject: async ({ links, controller }) => {
+      const before = controller?.log.length;
       const listen = await links[0].refuse();
-      await sleep(FOR_MS);
+      // Time for at least five attempts.
+      await sleep(8000);
       await listen();
+      const said = controller?.log.slice(before).map(({ msg }) => msg) ?? [];
+      expect(said.filter((msg) => /cannot be reached.*ECONNREFUSED/.test(msg)).length).toBeLessThan(4);
     },
   },
   bad('is late by 5 ms', { delayMs: 5 }),
