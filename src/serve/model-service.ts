@@ -189,8 +189,7 @@ export class ModelService implements WatchedService {
   /** The previous version stays if that fails. */
   async load(name: string, config?: string): Promise<void> {
     this.checkControl();
-    await this.bringIn(name, config);
-    await this.tellNow();
+    await this.bringIn(name, config).finally(() => this.tellNow());
   }
 
   async wants(name: string): Promise<void> {
@@ -247,6 +246,7 @@ export class ModelService implements WatchedService {
       .catch((error) => this.complain(error))
       .finally(() => {
         this.looking = null;
+        return this.tellNow();
       });
     await within(this.time, this.looking, LOOK_NS);
   }

@@ -545,7 +545,7 @@ describe('model control', () => {
   });
 });
 
-it('has notified everybody of a change before a start, a load or an unload is over', async () => {
+it('has notified everybody of a change before whatever changed it is over', async () => {
   const dir = tempDir();
   put(dir, 'a', 1, 2);
   const { service } = open(dir, { control: 'explicit', isStrict: false });
@@ -560,6 +560,20 @@ it('has notified everybody of a change before a start, a load or an unload is ov
     [() => service.start(), () => service.state.notReady === null],
     [() => service.load('a'), () => String(states(service)) === 'a/1 ready'],
     [() => service.unload('a'), () => String(states(service)) === 'a/1 unavailable'],
+    [
+      () => {
+        writeIn(dir, 'broken/1/model.onnx', 'nonsense');
+        return expect(service.load('broken')).rejects.toThrow('onnxruntime cannot');
+      },
+      () => String(states(service)).includes('broken/1 unavailable'),
+    ],
+    [
+      () => {
+        put(dir, 'later', 1, 2);
+        return service.look();
+      },
+      () => String(states(service)).includes('later/1 unavailable'),
+    ],
   ];
   for (const [step, seen] of steps) {
     let isOver = false;

@@ -247,8 +247,8 @@ const RECORDS: readonly SeededBug[] = [
   {
     name: 'the log does not say that a worker is lost',
     file: 'live/controller/fleet.ts',
-    find: 'this.events?.worker(name, false, `${what}${follows}',
-    replace: 'if (reason === WORKER_SHUTS_DOWN) this.events?.worker(name, false, `${what}${follows}',
+    find: 'this.events?.worker(name, false,',
+    replace: 'if (reason === WORKER_SHUTS_DOWN) this.events?.worker(name, false,',
   },
 ];
 
