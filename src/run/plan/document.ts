@@ -178,7 +178,9 @@ function confidenceLines({ confidence, answer, tried, seeds }: Plan): string[] {
   const after = `after ${plural(compared, 'fleet')} that ran up to its price`;
   if (isSure) return [`sure: 95 % confidence in ${answer} ${after}`];
   const next = tried.find(({ value }) => value === sure);
-  const other = next === undefined ? 'nor in any other: add seeds' : `but in ${pricedName(next)}`;
+  const isReplay = tried.some((one) => one.isReplay);
+  const none = `nor in any other: ${isReplay ? 'replay a longer log' : 'add seeds'}`;
+  const other = next === undefined ? none : `but in ${pricedName(next)}`;
   return [`not sure: ${seeds.length} seeds give no 95 % confidence in ${answer} ${after}, ${other}`];
 }
 

@@ -91,7 +91,7 @@ function planOf(size: number): Plan {
 }
 
 describe('how sure the answer of a search for fleets is', () => {
-  const lines = (confidence: Plan['confidence']) => {
+  const lines = (confidence: Plan['confidence'], isReplay?: true) => {
     const [target] = TARGETS;
     const figure = judge(target!, [cellResult(98), cellResult(99)]);
     const fleets = ['3 × a', '4 × a'].map((value, i) => ({
@@ -102,6 +102,7 @@ describe('how sure the answer of a search for fleets is', () => {
         figures: [figure],
         attainment: 0.985,
         cells: ['1', '2'],
+        isReplay,
       },
       ...{ gpus: { a: 3 + i }, costPerHour: 3 + i, settings: [`cluster.gpus.a=${3 + i}`] },
     }));
@@ -122,6 +123,9 @@ describe('how sure the answer of a search for fleets is', () => {
     ]);
     expect(lines({ compared: 19, isSure: false, sure: null })[0]).toMatch(
       /in 3 × a after .*, nor in any other: add seeds$/,
+    );
+    expect(lines({ compared: 19, isSure: false, sure: null }, true)[0]).toMatch(
+      /, nor in any other: replay a longer log$/,
     );
     expect(lines({ compared: 19, isSure: null, sure: null })[0]).toBe(
       'not known how sure: with each of the 2 seeds a figure is the same',
