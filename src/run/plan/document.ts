@@ -28,7 +28,7 @@ export function planText(plan: Plan): string {
 
 /** Report of a plan: the answer with its notes, what it holds in scenarios, all that was tried, and how to repeat it. */
 export function planDocument(plan: Plan): Document {
-  const { name, policy, experiment, escapement, whatIfs, answer, over, minimize, targets } = plan;
+  const { name, experiment, escapement, whatIfs, answer, over, minimize, targets } = plan;
   const shown = shownOf(plan);
   const flags =
     answer === null ? [] : shown!.settings.filter((one) => /^(policy|cluster|scaler)\./.test(one));
@@ -56,7 +56,7 @@ export function planDocument(plan: Plan): Document {
             {
               title: 'What if?',
               blocks: [
-                { text: policyLine(policy, plan, whatIfs.scenarios) },
+                { text: policyLine(plan, whatIfs.scenarios, true) },
                 { table: triedTable('scenario', plan, whatIfs.scenarios, true) },
                 { text: SCENARIOS, tone: 'small' as const },
               ],
@@ -67,7 +67,7 @@ export function planDocument(plan: Plan): Document {
       {
         title: 'Tried',
         blocks: [
-          { text: policyLine(policy, plan, plan.tried) },
+          { text: policyLine(plan, plan.tried) },
           { table: triedTable(heading, plan, plan.tried, false, shown) },
         ],
       },
@@ -103,16 +103,24 @@ function decisionTitle(plan: Plan): string {
   return `Rent ${name}${costs.length === 0 ? '' : `: ${costs.join(', ')}`}`;
 }
 
-function policyLine(policy: string, { seeds }: PlanInputs, tried: readonly Tried[]): string {
-  const figures = tried.flatMap((one) => one.figures.map(({ estimate }) => estimate));
-  return `policy ${policy}; ${certaintyText(seeds.length, figures)}`;
+/** The policy, and the source of the intervals in a table of `tried`, in which scenarios have further figures. */
+function policyLine(
+  { policy, seeds }: PlanInputs & Pick<Plan, 'policy'>,
+  tried: readonly Tried[],
+  isScenario = false,
+): string {
+  const shown = tried.flatMap(({ figures, details }) =>
+    isScenario && details !== undefined ? [...figures, details.attainment, details.p99] : figures,
+  );
+  const estimates = shown.map(({ estimate }) => estimate);
+  return `policy ${policy}; ${certaintyText(seeds.length, estimates)}`;
 }
 
 /** Scenarios for the terminal. */
 export function scenariosText(results: ScenarioResults): string {
-  const { policy, scenarios, headroom, targets } = results;
+  const { scenarios, headroom, targets } = results;
   const blocks = [
-    { text: policyLine(policy, results, scenarios) },
+    { text: policyLine(results, scenarios, true) },
     { table: triedTable('scenario', results, scenarios, true) },
   ];
   const title = headroom === null ? '' : headroomText(targets, headroom);

@@ -2,7 +2,7 @@ import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
 import { planCharts, planPage } from '../../../src/run/plan/charts.js';
-import { answerLines } from '../../../src/run/plan/document.js';
+import { answerLines, scenariosText } from '../../../src/run/plan/document.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import type { Plan, Tried } from '../../../src/run/plan/plan-result.js';
 import { cellResult } from '../sweep/fixtures.js';
@@ -60,6 +60,20 @@ it.each([
   });
   const [chart] = planCharts({ ...planOf(3), targets: [target], tried } as unknown as Plan);
   expect(/the axis is logarithmic/.exec(JSON.stringify(chart!.spec))?.[0]).toBe(note);
+});
+
+it('a table of scenarios names the source of every interval in it', () => {
+  const plan = planOf(1);
+  const figure = (over: string | null) => ({
+    ...plan.tried[0]!.figures[0],
+    estimate: { mean: 0.9, low: 0.8, high: 1, n: 2, sd: 0, over },
+  });
+  const details = { attainment: figure('requests'), p99: figure(null), worst: [] };
+  const scenarios = [{ ...plan.tried[0]!, figures: [figure(null)], details }];
+  const results = { ...plan, targets: [parseTarget('p99<=50ms')], scenarios, headroom: null };
+  expect(scenariosText(results as never)).toContain(
+    'policy clockwork; ±: 95 % confidence over the number of requests',
+  );
 });
 
 function named(gpus: number) {
