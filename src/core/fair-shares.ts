@@ -152,7 +152,9 @@ export class FairShares {
     if (this.level === Number.POSITIVE_INFINITY || (!hasRoom && this.failed > OVERLOAD_LOSS * letOn))
       this.capacity = Math.max(allServed, this.capacity * FORGET);
     else this.capacity = Math.max(allServed, this.capacity * (hasRoom ? GROW : 1), leastLet);
+    // What is lost while no GPU is in use is not lost for want of GPU time.
     const isOverload =
+      this.load.idle < 1 &&
       allMissed > OVERLOAD_LOSS * (allServed + allMissed) &&
       allAsked > OVERLOAD * this.capacity &&
       (this.level < Number.POSITIVE_INFINITY || !hasRoom);

@@ -1,5 +1,5 @@
-/** GPUs busy for less of their time than this are left out: no work is sent to them. */
-const USED = 0.01;
+/** Least busy part of the time of a GPU in use; others are left out. */
+const USED = 0.1;
 
 /** Utilization of the GPUs in use. A GPU is as busy as the busier of its two lanes. */
 export class GpuLoad {
@@ -30,7 +30,7 @@ export class GpuLoad {
     weightsNs.fill(0);
   }
 
-  /** Idle part of the time of GPUs in use, 0 to 1; 0 if none is. */
+  /** Idle part of the time of GPUs in use, 0 to 1; 1 if none is. */
   get idle(): number {
     let used = 0;
     let sum = 0;
@@ -39,7 +39,7 @@ export class GpuLoad {
       used++;
       sum += 1 - Math.min(part, 1);
     }
-    return used === 0 ? 0 : sum / used;
+    return used === 0 ? 1 : sum / used;
   }
 
   forget(): void {

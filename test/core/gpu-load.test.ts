@@ -15,10 +15,11 @@ describe('how idle GPUs are', () => {
     expect(load.idle).toBeCloseTo((0.2 + 0.4) / 2, 12);
   });
 
-  it('is nothing where no GPU is used, and of one that ran longer than time has passed', () => {
+  it('is all where no GPU is in use, and nothing of one that ran longer than time has passed', () => {
     const load = new GpuLoad(2);
+    load.ran(1, true, 9 * MS);
     load.look(100 * MS, 1);
-    expect(load.idle).toBe(0);
+    expect(load.idle).toBe(1);
     // The whole action counts when it ends.
     load.ran(0, true, 250 * MS);
     load.look(100 * MS, 1);
@@ -34,6 +35,6 @@ describe('how idle GPUs are', () => {
     expect(load.idle).toBeCloseTo(1 - 0.25, 12);
     load.forget();
     load.look(100 * MS, 0.5);
-    expect(load.idle).toBe(0);
+    expect(load.idle).toBe(1);
   });
 });

@@ -57,6 +57,7 @@ describe('tenants', () => {
         const costNs = index === 0 ? MS : 10 * MS;
         const isServed = budgetNs >= costNs;
         if (!harness.send(index, nowNs, isServed, { index }) || !isServed) continue;
+        harness.end(INFER, costNs, nowNs);
         budgetNs -= costNs;
         if (nowNs > 10 * S) servedNs[index] += costNs;
       }
@@ -76,7 +77,10 @@ describe('tenants', () => {
       if (!harness.send(0, nowNs, true)) overRate[0]++;
       for (let i = 0; i < 2; i++) {
         const goesOn = harness.send(1, nowNs, i === 0);
-        if (goesOn && i === 0) served++;
+        if (goesOn && i === 0) {
+          served++;
+          harness.end(INFER, MS, nowNs);
+        }
         if (!goesOn && harness.limit === LIMIT_SHARE) overShare++;
       }
     }
