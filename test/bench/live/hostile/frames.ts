@@ -10,11 +10,8 @@ export const DATA = 0;
 export const HEADERS = 1;
 export const RST_STREAM = 3;
 export const SETTINGS = 4;
-export const PING = 6;
 export const WINDOW_UPDATE = 8;
 export const CONTINUATION = 9;
-/** A type that no specification names: receivers ignore it. */
-export const UNKNOWN = 0xf0;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 

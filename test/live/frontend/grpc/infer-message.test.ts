@@ -1,107 +1,30 @@
 import { loadSync } from '@grpc/proto-loader';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/live/frontend/api-error.js';
 import { bytesOfContents, readInferMessage } from '../../../../src/live/frontend/grpc/infer.js';
 import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc/protocol.js';
 import type { Datatype } from '../../../../src/live/model.js';
 
-// The reference is protobufjs.
 // biome-ignore lint/suspicious/noExplicitAny: its types are not worth spelling out here
 const SERVICE = loadSync(PROTOCOL_FILE, { keepCase: true })['inference.GRPCInferenceService'] as any;
 const encode = (message: object): Uint8Array<ArrayBuffer> =>
   new Uint8Array(SERVICE.ModelInfer.requestSerialize(message));
 
-const text = fc.string({ unit: 'grapheme', maxLength: 12 });
-const parameter = fc.oneof(
-  fc.boolean().map((value) => [value, { bool_param: value }] as const),
-  fc.maxSafeInteger().map((value) => [value, { int64_param: value }] as const),
-  text.map((value) => [value, { string_param: value }] as const),
-  fc.double({ noNaN: true }).map((value) => [value, { double_param: value }] as const),
-);
-const parameters = fc.dictionary(
-  text.filter((name) => name !== '__proto__'),
-  parameter,
-  { maxKeys: 4 },
-);
-type Drawn = Record<string, readonly [unknown, object]>;
-const sent = (drawn: Drawn) => Object.fromEntries(Object.entries(drawn).map(([name, [, it]]) => [name, it]));
-const expected = (drawn: Drawn) =>
-  Object.fromEntries(Object.entries(drawn).map(([name, [value]]) => [name, value]));
-
-const request = fc.record({
-  model_name: text,
-  model_version: text,
-  id: text,
-  parameters,
-  inputs: fc.array(
-    fc.record({
-      name: text,
-      datatype: text,
-      shape: fc.array(fc.maxSafeInteger(), { maxLength: 5 }),
-      parameters,
-    }),
-    { maxLength: 4 },
-  ),
-  outputs: fc.array(fc.record({ name: text, parameters }), { maxLength: 4 }),
-  raw_input_contents: fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 4 }),
-});
-
 describe('a ModelInferRequest', () => {
-  it('is read as protobufjs wrote it', () => {
-    fc.assert(
-      fc.property(request, (drawn) => {
-        const read = readInferMessage(
-          encode({
-            ...drawn,
-            parameters: sent(drawn.parameters),
-            inputs: drawn.inputs.map((input) => ({ ...input, parameters: sent(input.parameters) })),
-            outputs: drawn.outputs.map((output) => ({ ...output, parameters: sent(output.parameters) })),
-          }),
-        );
-        expect([read.model_name, read.model_version, read.id]).toEqual([
-          drawn.model_name,
-          drawn.model_version,
-          drawn.id,
-        ]);
-        expect(read.parameters).toEqual(expected(drawn.parameters));
-        // Fields with their defaults are not those of the object itself.
-        const inputs = read.inputs.map(({ name, datatype, shape, parameters: given, contents }) => ({
-          ...{ name, datatype, shape, parameters: given, contents },
-        }));
-        expect(inputs).toEqual(
-          drawn.inputs.map((input) => ({
-            ...input,
-            // protobuf knows no negative zero among whole numbers.
-            shape: input.shape.map((size) => size + 0),
-            parameters: expected(input.parameters),
-            contents: [],
-          })),
-        );
-        expect(read.outputs.map(({ name, parameters: given }) => ({ name, parameters: given }))).toEqual(
-          drawn.outputs.map(({ name, parameters: given }) => ({ name, parameters: expected(given) })),
-        );
-        expect(read.raw_input_contents.map((bytes) => [...bytes])).toEqual(
-          drawn.raw_input_contents.map((bytes) => [...bytes]),
-        );
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('is refused, never anything else, when its bytes are changed', () => {
-    fc.assert(
-      fc.property(request, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1 }), (drawn, changes) => {
-        const bytes = encode({ ...drawn, parameters: {}, inputs: [], outputs: [] });
-        for (const [at, value] of changes) if (bytes.length > 0) bytes[at % bytes.length] = value;
-        try {
-          expect(readInferMessage(bytes).inputs).toEqual([]);
-        } catch (error) {
-          expect(error).toBeInstanceOf(ApiError);
-        }
-      }),
-      { numRuns: 500 },
-    );
+  it('has its parameters and shapes as plain values', () => {
+    const parameters = {
+      slo_ms: { double_param: 1.5 },
+      timeout: { uint64_param: Number.MAX_SAFE_INTEGER },
+      urgent: { bool_param: true },
+      note: { string_param: '' },
+      none: {},
+    };
+    const values = { slo_ms: 1.5, timeout: Number.MAX_SAFE_INTEGER, urgent: true, note: '', none: null };
+    const inputs = [{ name: 'x', shape: [-1, 2 ** 40], parameters }];
+    const read = readInferMessage(encode({ parameters, inputs, outputs: [{ name: 'y', parameters }] }));
+    expect(read.parameters).toEqual(values);
+    expect(read.inputs[0]).toMatchObject({ name: 'x', shape: [-1, 2 ** 40], parameters: values });
+    expect(read.outputs[0].parameters).toEqual(values);
   });
 
   it('names 4,096 inputs and outputs at most', () => {
@@ -111,26 +34,11 @@ describe('a ModelInferRequest', () => {
     expect(named(2049)).toThrow('the message names more than 4096 inputs and outputs');
   });
 
-  it('passes over fields that it does not know, of every wire type', () => {
-    const unknown = [
-      [0xa0, 0x06, 0x96, 0x01],
-      [0xa1, 0x06, 1, 2, 3, 4, 5, 6, 7, 8],
-      [0xa2, 0x06, 3, 1, 2, 3],
-      [0xa5, 0x06, 1, 2, 3, 4],
-      // A group with a group inside.
-      [0xa3, 0x06, 0xab, 0x06, 0x08, 0x01, 0xac, 0x06, 0xa4, 0x06],
-    ];
-    const bytes = new Uint8Array([...unknown.flat(), 0x0a, 3, 109, 108, 112, ...unknown.flat()]);
-    expect(readInferMessage(bytes).model_name).toBe('mlp');
-  });
-
   it.each([
     ['millions of empty sub-messages', () => repeated([0x2a, 0], 4_000_000)],
     ['millions of sizes', () => field(5, field(3, repeated([1], 4_000_000)))],
     ['millions of parameters', () => repeated([0x22, 0], 4_000_000)],
-    ['groups without end', () => repeated([0xa3, 0x06], 1_000_000)],
     ['a length beyond the message', () => new Uint8Array([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f])],
-    ['a varint that does not end', () => new Uint8Array([0x08, ...new Array(20).fill(0xff)])],
   ])('with %s is refused', (_, make) => {
     const bytes = make();
     expect(() => readInferMessage(bytes)).toThrow(ApiError);
@@ -138,56 +46,23 @@ describe('a ModelInferRequest', () => {
 });
 
 describe('typed contents', () => {
-  const arrays = {
-    BOOL: ['bool_contents', Uint8Array, fc.boolean()],
-    INT8: ['int_contents', Int8Array, fc.integer({ min: -128, max: 127 })],
-    INT16: ['int_contents', Int16Array, fc.integer({ min: -32768, max: 32767 })],
-    INT32: ['int_contents', Int32Array, fc.integer()],
-    UINT8: ['uint_contents', Uint8Array, fc.nat(255)],
-    UINT16: ['uint_contents', Uint16Array, fc.nat(65535)],
-    UINT32: ['uint_contents', Uint32Array, fc.nat(0xffffffff)],
-    FP32: ['fp32_contents', Float32Array, fc.float()],
-    FP64: ['fp64_contents', Float64Array, fc.double()],
-  } as const;
-
-  it.each(Object.keys(arrays) as (keyof typeof arrays)[])(
-    'of %s are read as protobufjs wrote them',
-    (datatype) => {
-      const [list, View, element] = arrays[datatype];
-      const values = fc.array(element as fc.Arbitrary<number | boolean>, { maxLength: 50 });
-      fc.assert(
-        fc.property(values, (drawn) => {
-          const expectedBytes = new Uint8Array(View.from(drawn.map(Number)).buffer);
-          expect(decoded(datatype, drawn.length, { [list]: drawn })).toEqual(expectedBytes);
-        }),
-      );
-    },
-  );
-
   it.each([
-    ['INT64', 'int64_contents', BigInt64Array, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
-    ['UINT64', 'uint64_contents', BigUint64Array, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })],
-  ] as const)('of %s keep all their bits', (datatype, list, View, element) => {
-    fc.assert(
-      fc.property(fc.array(element as fc.Arbitrary<bigint>, { maxLength: 50 }), (drawn) => {
-        const expectedBytes = new Uint8Array(View.from(drawn).buffer);
-        const longs = drawn.map((value) => longOf(value, datatype === 'UINT64'));
-        expect(decoded(datatype, drawn.length, { [list]: longs })).toEqual(expectedBytes);
-      }),
-    );
-  });
-
-  it('of BYTES get their lengths', () => {
-    fc.assert(
-      fc.property(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 20 }), (drawn) => {
-        const expectedBytes = Buffer.concat(
-          drawn.flatMap((element) => [Buffer.from(Uint32Array.of(element.length).buffer), element]),
-        );
-        const read = decoded('BYTES', drawn.length, { bytes_contents: drawn });
-        expect(Buffer.compare(read, expectedBytes)).toBe(0);
-        expect(() => decoded('BYTES', drawn.length + 1, { bytes_contents: drawn })).toThrow(ApiError);
-      }),
-    );
+    ['BOOL', 'bool_contents', Uint8Array.of(1, 0), [true, false]],
+    ['INT8', 'int_contents', Int8Array.of(-128, 127), [-128, 127]],
+    ['INT16', 'int_contents', Int16Array.of(-32_768, 32_767), [-32_768, 32_767]],
+    ['INT32', 'int_contents', Int32Array.of(-(2 ** 31), 2 ** 31 - 1), [-(2 ** 31), 2 ** 31 - 1]],
+    ['INT64', 'int64_contents', BigInt64Array.of(-(2n ** 63n), -2n), [longOf(-(2n ** 63n)), longOf(-2n)]],
+    ['UINT8', 'uint_contents', Uint8Array.of(0, 255), [0, 255]],
+    ['UINT16', 'uint_contents', Uint16Array.of(0, 65_535), [0, 65_535]],
+    ['UINT32', 'uint_contents', Uint32Array.of(0, 2 ** 32 - 1), [0, 2 ** 32 - 1]],
+    ['UINT64', 'uint64_contents', BigUint64Array.of(2n ** 64n - 2n), [longOf(2n ** 64n - 2n)]],
+    ['FP32', 'fp32_contents', Float32Array.of(0.1, -0), [0.1, -0]],
+    ['FP64', 'fp64_contents', Float64Array.of(0.1, Number.NaN), [0.1, Number.NaN]],
+    ['BYTES', 'bytes_contents', Uint8Array.of(0, 0, 0, 0, 2, 0, 0, 0, 7, 8), [[], [7, 8]].map(Buffer.from)],
+  ] as const)('of %s become its bytes', (datatype, list, expected, elements) => {
+    const read = decoded(datatype, elements.length, { [list]: elements });
+    expect(Buffer.from(read)).toEqual(Buffer.from(expected.buffer));
+    expect(() => decoded(datatype, elements.length + 1, { [list]: elements })).toThrow(ApiError);
   });
 
   it('are read also where they are not packed, or in several lists', () => {
@@ -228,8 +103,8 @@ function decoded(datatype: Datatype, count: number, contents: object): Uint8Arra
 }
 
 /** As protobufjs takes 64-bit numbers. */
-function longOf(value: bigint, unsigned: boolean) {
-  return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned };
+function longOf(value: bigint) {
+  return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)) };
 }
 
 function repeated(part: readonly number[], times: number): Uint8Array<ArrayBuffer> {
