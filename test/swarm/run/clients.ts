@@ -44,6 +44,11 @@ export class Clients {
     for (const change of changes) this.simulation.at(change.atNs, () => this.change(change));
   }
 
+  /** A client of the frontend waits for an answer. */
+  wait(process: string): boolean {
+    return [...this.open.values()].some((one) => one.process === process);
+  }
+
   /** The thread of a frontend has ended: its connections are cut. */
   closed(process: string): void {
     for (const [name, door] of this.doors) if (door.process === process) this.doors.delete(name);

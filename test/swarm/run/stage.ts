@@ -54,6 +54,7 @@ export class Stage {
       seed: scenario.seed,
       tap: this.recorder,
       bodies: threadBodies({
+        hasClients: (process) => this.clients.wait(lifeOf(process)),
         frontend: (process, thread) => {
           const { name } = process;
           const life = lifeOf(process);

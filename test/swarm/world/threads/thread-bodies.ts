@@ -1,3 +1,4 @@
+import { pause } from '../../../../src/base/world/pause.js';
 import type {
   FrontendThreadData,
   RemoteService,
@@ -15,12 +16,17 @@ export interface FrontendThread {
 }
 
 interface ThreadBodiesOptions {
+  /** A client waits for an answer of a frontend of the process. */
+  readonly hasClients?: (process: SimProcess) => boolean;
   /** A frontend of the process has opened; null: it has closed, or its thread has ended. */
   readonly frontend?: (process: SimProcess, thread: FrontendThread | null) => void;
 }
 
 /** The threads of live mode in a simulated world. */
-export function threadBodies({ frontend = () => {} }: ThreadBodiesOptions = {}): ThreadBodies {
+export function threadBodies({
+  hasClients = () => false,
+  frontend = () => {},
+}: ThreadBodiesOptions = {}): ThreadBodies {
   return {
     executor: executorBody,
     frontend: ({ process, world, port, data, loop }) =>
@@ -29,7 +35,10 @@ export function threadBodies({ frontend = () => {} }: ThreadBodiesOptions = {}):
         loop.ended = () => frontend(process, null);
         return {
           port: options.port === 0 ? ANY_PORT : options.port,
-          close: async () => frontend(process, null),
+          close: async (graceful) => {
+            while (graceful && hasClients(process)) await pause(loop, LOOK_MS);
+            frontend(process, null);
+          },
           renew: () => {},
         };
       }),
@@ -37,3 +46,5 @@ export function threadBodies({ frontend = () => {} }: ThreadBodiesOptions = {}):
 }
 
 const ANY_PORT = 8000;
+/** A frontend that closes looks so often whether its clients have their answers. */
+const LOOK_MS = 10;
