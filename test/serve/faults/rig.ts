@@ -15,6 +15,8 @@ const HTTP_CLIENTS = 3;
 const GRPC_CLIENTS = 2;
 /** They share one stream. */
 const STREAM_CLIENTS = 3;
+/** Lines of the log are held back for a minute at most. */
+const LONGEST_WAIT_MS = 120_000;
 export const TOKEN = 'what opens the workers';
 
 /** What a simulated device makes of anything. */
@@ -141,9 +143,14 @@ export class Rig {
     for (const port of [this.http, this.grpc]) await until(() => listens(port));
   }
 
-  /** Resolves when the controller's log has a line that says it, after `from` letters. */
+  /** Resolves when the controller's log has a line that says it, after `from` letters; rejects if none comes. */
   async says(pattern: RegExp, from = 0): Promise<void> {
-    await until(() => pattern.test(this.controller?.stderr.slice(from) ?? ''));
+    const endMs = performance.now() + LONGEST_WAIT_MS;
+    await until(() => {
+      const log = this.controller?.stderr.slice(from) ?? '';
+      if (performance.now() > endMs) throw new Error(`the log does not say ${pattern}: ${log}`);
+      return pattern.test(log);
+    });
   }
 
   /** Certificates are for names, not for addresses. */

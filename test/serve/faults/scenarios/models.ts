@@ -88,7 +88,7 @@ export function modelFaults(repository: string): readonly Scenario[] {
         await rig.says(/"model":"replaced".*its replacement is rejected/, from);
         await rig.workers[0].kill('SIGKILL');
         await rig.restart(0);
-        await rig.says(/is not taken/, from);
+        await rig.says(/is not accepted/, from);
         await clients.someMore(30);
         write(present);
       },
