@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { writeIn } from '../../../live/models/fixtures.js';
 import { encodeGraph, type SmallNode } from '../../../live/models/small-graph.js';
-import type { CountingClients } from '../clients/counting-clients.js';
+import { type CountingClients, sleep } from '../clients/counting-clients.js';
 import type { Subject } from '../clients/tally.js';
 import { NO_WORKER, type Scenario } from '../play.js';
 import type { Rig } from '../rig.js';
@@ -59,11 +59,12 @@ export function modelFaults(repository: string): readonly Scenario[] {
     {
       name: 'a worker is killed when it begins to measure newer files',
       inject: async (rig, clients) => {
+        let index = 0;
         await replace(rig, clients, async () => {
-          await says(rig.workers[0], /measuring replaced/g);
-          await rig.workers[0].kill('SIGKILL');
+          index = await measuring(rig);
+          await rig.workers[index].kill('SIGKILL');
         });
-        await rig.restart(0);
+        await rig.restart(index);
       },
     },
     {
@@ -145,11 +146,15 @@ async function ask({ http }: Rig): Promise<unknown> {
   return answer.outputs?.[0].data ?? answer;
 }
 
-/** Resolves when a worker says it once more than it has. */
-async function says(worker: { readonly stderr: string }, pattern: RegExp): Promise<void> {
-  const times = () => worker.stderr.match(pattern)?.length ?? 0;
+/** Resolves with the worker that measures newer files: where that is done, the other one finds the figures. */
+async function measuring({ workers }: Rig): Promise<number> {
+  const times = () => workers.map(({ stderr }) => stderr.match(/measuring replaced/g)?.length ?? 0);
   const before = times();
-  while (times() === before) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (;;) {
+    const index = times().findIndex((now, i) => now > before[i]);
+    if (index >= 0) return index;
+    await sleep(5);
+  }
 }
 
 function graph(node: SmallNode): Uint8Array<ArrayBuffer> {
