@@ -1,4 +1,3 @@
-import { NS_PER_S } from '../base/units.js';
 import { formatDuration } from '../config/units-text.js';
 import type { RunObserver } from '../core/observer.js';
 import { LIMIT_NONE, LIMIT_RATE, partsOf, type Tenant } from '../core/tenants.js';
@@ -77,28 +76,20 @@ export function logTurnedAway(events: EventLog, port: 'requests' | 'metrics', wh
   events.say('warn', { client }, what, port);
 }
 
-/** Interval at which a tenant is named again. */
-const REPEAT_NS = 60 * NS_PER_S;
-
 /** Logs tenants whose requests are refused for their limits. */
 export function loggedLimits(events: EventLog, tenants: readonly Tenant[]): RunObserver {
   const percents = partsOf(tenants).map(shareText);
-  /** Earliest next line about a tenant: for its share, for its rate. */
-  const nextNs = new Float64Array(2 * tenants.length);
   const texts = tenants.map(({ name, rateRps, burst }, i) => ({
     rate: `requests of tenant ${name} beyond its rate are refused (rate ${rateRps}/s, burst ${burst}); have it send less, or raise its rate or burst in the file of --experiment`,
     share: `GPUs are overloaded, so requests of tenant ${name} beyond its fair share are refused (share ${percents[i]}); have it send less, add GPUs, or give it a larger share in the file of --experiment`,
   }));
   return {
-    answered({ tenant, limit }, slot, _outcome, nowNs) {
+    answered({ tenant, limit }, slot) {
       if (limit[slot] === LIMIT_NONE) return;
       const of = tenant[slot];
-      const isRate = limit[slot] === LIMIT_RATE;
-      const index = 2 * of + Number(isRate);
-      if (nowNs < nextNs[index]) return;
-      nextNs[index] = nowNs + REPEAT_NS;
       const { name } = tenants[of];
-      events.say('warn', { tenant: name }, isRate ? texts[of].rate : texts[of].share, `tenant ${name}`);
+      const text = limit[slot] === LIMIT_RATE ? texts[of].rate : texts[of].share;
+      events.say('warn', { tenant: name }, text, `tenant ${name}`);
     },
     completed() {},
   };

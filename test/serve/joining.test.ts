@@ -54,7 +54,7 @@ async function open() {
   return { clock, members, register, said, metrics: () => registry.metrics() };
 }
 
-it('says who is turned away and why, a few times, and counts each', async () => {
+it('says who is turned away and why, once a minute, and counts each', async () => {
   const { register, said, metrics } = await open();
   register('secret', 'one');
   await until(() => said('has joined').length === 1);
@@ -64,10 +64,9 @@ it('says who is turned away and why, a few times, and counts each', async () => 
   await until(async () => wrong.test(await metrics()));
   const from = 'a worker that registers from 127.0.0.1 is rejected: ';
   const token = said(`${from}the token is not the one that this controller asks for`);
-  expect(token.map(({ level }) => level)).toEqual([40, 40, 40]);
+  expect(token.map(({ level }) => level)).toEqual([40]);
   const address = said(`${from}it claims to serve at gpu-7:9000, where another worker is connected`);
-  expect(address.length).toBeGreaterThan(0);
-  expect(address.length).toBeLessThan(4);
+  expect(address).toHaveLength(1);
   const text = await metrics();
   expect(text).toMatch(/_turned_away_total\{reason="address"\} [1-9]/);
   expect(text).toMatch(/_turned_away_total\{reason="protocol"\} 0$/m);

@@ -15,7 +15,7 @@ const SIMULATED = [
     'src/live/journal/',
   ],
   ...['src/live/controller/', 'src/live/worker/', 'src/live/frontend/thread/'],
-  ...['backoff', 'bursts', 'pulse', 'transfer', 'within'].map((name) => `src/live/${name}.ts`),
+  ...['backoff', 'observe/event-log', 'pulse', 'transfer', 'within'].map((name) => `src/live/${name}.ts`),
   'src/serve/',
 ];
 

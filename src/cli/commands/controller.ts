@@ -38,9 +38,9 @@ export async function handler(args: Args): Promise<void> {
   if (foreign !== undefined)
     throw usageError(`--set ${foreign}: a controller runs no models; pass it to the workers`);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
-  const { Bursts } = await import('../../live/bursts.js');
   const { CallThread } = await import('../../live/controller/link/call-thread.js');
   const { RemoteLinks } = await import('../../live/controller/link/remote-links.js');
+  const { EventLog } = await import('../../live/observe/event-log.js');
   const { clientCredentials } = await import('../../live/wire/credentials.js');
   const { deploymentOptions } = await import('../machine.js');
   const { renew } = await import('../renewal.js');
@@ -55,10 +55,10 @@ export async function handler(args: Args): Promise<void> {
     const remote = new RemoteLinks({ world, call, isStandby: args.standby });
     const connect: Connect = (address, extra, complain) =>
       new RemoteLink({ address, ...access, ...extra, log: complain }, remote);
-    const bursts = new Bursts(world.time);
+    const events = new EventLog(log, world.time);
     const links = addresses.map((address) =>
       connect(address, {}, (what) =>
-        bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line)),
+        events.say('warn', { worker: address }, `worker ${address}: ${what}`, address),
       ),
     );
     return {

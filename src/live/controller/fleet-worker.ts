@@ -81,6 +81,8 @@ export class FleetWorker {
   /** Number of these known to exist; 0: it has never been up. */
   known = 0;
   description: WorkerDescription | null = null;
+  /** True once its GPUs were used. */
+  hasServed = false;
   /** Index of its GPUs' kind in the cluster; 0 until there is one. */
   kind = 0;
   /** Name of its process; empty: unknown. */

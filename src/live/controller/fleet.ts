@@ -369,7 +369,9 @@ export class Fleet {
     worker.problem = '';
     const counted = cluster === null ? Number.POSITIVE_INFINITY : pagesIn(cluster.spec, worker.kind);
     const unused = pagesNotUsed(worker, counted);
-    events?.worker(name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
+    const again = worker.hasServed ? ' again' : '';
+    worker.hasServed = true;
+    events?.worker(name, true, `is up${again}${changeOfGpus(worker, present.length)}${unused}`);
     worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
     present.slice(0, gpuNumbers.length).forEach((models, local) => {
       this.gpus.up.add(gpuNumbers[local]);

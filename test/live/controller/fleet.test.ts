@@ -216,7 +216,7 @@ describe('a worker that comes back', () => {
       await second.down();
       await run.pass(1);
       expect(run.said).toContain(
-        'a is used: is up, with 1 of 2 GPUs; the others count as gone until it has them again',
+        'a is used: is up again, with 1 of 2 GPUs; the others count as gone until it has them again',
       );
       expect(run.said.filter((line) => line === 'GPU 1 up')).toHaveLength(1);
       await serve();
@@ -226,7 +226,7 @@ describe('a worker that comes back', () => {
       await first.up();
       await run.pass(1);
       expect(run.said.slice(-3)).toEqual([
-        'a is used: is up; of 9 pages of its weights cache 6 are used, as many as the smallest had at the start',
+        'a is used: is up again; of 9 pages of its weights cache 6 are used, as many as the smallest had at the start',
         'GPU 0 up',
         'GPU 1 up',
       ]);
@@ -261,7 +261,7 @@ describe('a worker that comes back', () => {
       first.changes.length = 0;
       await first.up([[0, 1, 2]]);
       await run.pass(1);
-      expect(run.said.slice(-2)).toEqual(['a is used: is up', 'GPU 0 up']);
+      expect(run.said.slice(-2)).toEqual(['a is used: is up again', 'GPU 0 up']);
       expect(first.changes).toEqual(['add two 1 at 1', 'drop 2']);
       for (let i = 0; i < 4; i++) run.ask(i % 2);
       await run.pass(60);

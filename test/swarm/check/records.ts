@@ -175,21 +175,21 @@ async function problemOf({ path, text, mayBeCut }: JournalFile): Promise<string>
 type Logged = Extract<HistoryEvent, { readonly kind: 'logged' }>;
 type Ended = Extract<HistoryEvent, { readonly why: string; readonly process: ProcessLife }>;
 
-/** The same line is written three times within a minute at most, once more at its end, and then as often again. */
-const MOST_A_MINUTE = 7;
+/** A line is written once a minute, which may begin again between two. */
+const MOST_A_MINUTE = 2;
+/** Each time that a client has models changed, the log tells. */
+const ASKED_FOR = /^(?:model|pipeline) (?:is ready|cannot be)|^unloaded/;
 /** A worker that is out of reach for so long is missed, whatever else happens. */
 const MISSED_NS = 4 * NS_PER_S;
 const LOST = / is down| has lost its GPU| has left/;
 const UP = / is up/;
-/** Of one line, and of all lines about a worker, in a minute. */
-const MOST_SAID = 3;
-const MOST_SAID_OF_WORKER = 20;
+const CHANGES = /^(worker \S+) (is up again|is up|is down|is not accepted|has left)\b/;
 /** What ends a process, and what else keeps it from noticing a loss. */
 const ENDS: readonly string[] = ['crashed', 'died', 'exited'];
 const HITS: readonly string[] = ['frozen', 'asked to stop'];
 /** What is said of a line that was held back. */
 const LEFT_OUT = / \(\d+ other lines[^)]*\)/;
-const TIMES = / \(\d+ (?:times|other lines)[^)]*\)/g;
+const TIMES = / \((?:once|\d+ times|\d+ other lines)[^)]*\)/g;
 
 /** Logs name what goes wrong, and say it a few times at most. No process dies by an error of its own. */
 export const logs: Check = {
@@ -206,8 +206,8 @@ export const logs: Check = {
 
 function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void {
   const times = new Map<string, number[]>();
-  for (const [i, event] of events.entries()) {
-    if (event.kind !== 'logged' || event.level === 'debug' || isReleased(event, events, i)) continue;
+  for (const event of events) {
+    if (event.kind !== 'logged' || event.level === 'debug' || ASKED_FOR.test(event.line)) continue;
     const key = `${event.process} ${event.line.replaceAll(TIMES, '')}`;
     const said = (times.get(key) ?? []).filter((atNs) => atNs > event.atNs - NS_PER_MINUTE);
     said.push(event.atNs);
@@ -221,36 +221,25 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
 /** A loss is named once: the log calls a worker up again before it calls it down again, as long as no lines are held back. */
 function checkTwice(events: readonly HistoryEvent[], findings: Findings): void {
   const downs = new Set<string>();
-  const said = new Map<string, number[]>();
+  /** When a worker was last said to be up again, or to have left, which is held back then. */
+  const backNs = new Map<string, number>();
   for (const event of events) {
     if (event.kind !== 'logged') continue;
     // That it is up again may be one of the lines that are left out.
     if (LEFT_OUT.test(event.line))
       for (const key of downs) if (key.startsWith(`${event.process} `)) downs.delete(key);
-    const [, worker, change] = /^(worker \S+) is (up|down|not accepted)\b/.exec(event.line) ?? [];
+    const [, worker, change] = CHANGES.exec(event.line) ?? [];
     if (worker === undefined) continue;
     const key = `${event.process} ${worker}`;
-    const lately = (said.get(key) ?? []).filter((atNs) => atNs > event.atNs - 2 * NS_PER_MINUTE);
-    said.set(key, [...lately, event.atNs]);
-    // One that was not accepted had come back.
-    if (change !== 'down') downs.delete(key);
-    else if (downs.has(key) && lately.length < MOST_SAID) {
+    const wasBackNs = backNs.get(key) ?? Number.NEGATIVE_INFINITY;
+    if (change === 'is up again' || change === 'has left') backNs.set(key, event.atNs);
+    // One that was not accepted had come back. Of one that has left, the next process may be up, as the first was.
+    if (change !== 'is down') downs.delete(key);
+    else if (downs.has(key) && wasBackNs < event.atNs - 2 * NS_PER_MINUTE) {
       const what = `${event.process} says again that ${worker} is down, which it has not called up since`;
       findings.add(event.atNs, what, (one) => one.kind === 'logged' && one.process === event.process);
     } else downs.add(key);
   }
-}
-
-/** What was held back about a worker and its GPUs is written in the instant in which something new about it is. */
-function isReleased({ process, atNs, line }: Logged, events: readonly HistoryEvent[], at: number): boolean {
-  const [worker] = /worker \S+/.exec(line) ?? [''];
-  if (worker === '') return false;
-  for (let i = at + 1; events[i]?.atNs === atNs; i++) {
-    const next = events[i] as HistoryEvent;
-    if (next.kind !== 'logged' || next.process !== process) continue;
-    if (next.line !== line && next.line.startsWith(`${worker} `)) return true;
-  }
-  return false;
 }
 
 /** No process or thread dies by an error, and none ends unasked but for its disk or a thread that hangs. */
@@ -355,7 +344,7 @@ function hangs({ faults }: Scenario, process: ProcessLife, untilNs: number): boo
   );
 }
 
-/** Whether the log says soon that the worker is lost, or has said so much of it that more is held back for a minute. */
+/** Whether the log says soon that the worker is lost, or has said so, which may be held back for a minute. */
 function isNamed(
   events: readonly HistoryEvent[],
   worker: string,
@@ -370,10 +359,7 @@ function isNamed(
       event.atNs <= atNs + MISSED_NS &&
       event.line.includes(worker),
   );
-  const losses = lines.filter(({ line }) => LOST.test(line));
   // A log that does not call it up need not call it down: the controller still starts, or has lost it before.
-  const before = lines.findLast((line) => line.atNs <= atNs && (UP.test(line.line) || losses.includes(line)));
-  if (before === undefined || losses.includes(before)) return true;
-  const isHeldBack = losses.length >= MOST_SAID || lines.length >= MOST_SAID_OF_WORKER;
-  return isHeldBack || losses.some((line) => line.atNs >= atNs);
+  const isUp = lines.some((one) => one.atNs <= atNs && UP.test(one.line));
+  return !isUp || lines.some(({ line }) => LOST.test(line));
 }

@@ -5,9 +5,9 @@ import { policySchemaWith } from '../../../src/config/schema-policy.js';
 import { NO_TENANTS } from '../../../src/config/schema-senders.js';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
 import { formatDuration } from '../../../src/config/units-text.js';
-import { Bursts } from '../../../src/live/bursts.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
 import { RemoteLinks } from '../../../src/live/controller/link/remote-links.js';
+import { EventLog } from '../../../src/live/observe/event-log.js';
 import { SCALERS } from '../../../src/scalers/registry.js';
 import { ALL_MODELS } from '../../../src/serve/deployment-options.js';
 import { type Server, startServer } from '../../../src/serve/server.js';
@@ -38,7 +38,7 @@ export async function startController(options: ControllerOptions): Promise<Serve
     log.fatal(`${what}; the server ends so that its supervisor restarts it`);
     process.exit(E_HUNG_STATUS);
   };
-  const bursts = new Bursts(world.time);
+  const events = new EventLog(log, world.time);
   const remote = new RemoteLinks({ world, isStandby: controller.isStandby });
   const connect = (address: string, instance: string, complain: (line: string) => void) =>
     new RemoteLink({ address, ...(instance === '' ? {} : { instance }), log: complain }, remote);
@@ -55,7 +55,7 @@ export async function startController(options: ControllerOptions): Promise<Serve
       ? []
       : cluster.machines.map(({ name }) =>
           connect(`${name}:${WORKER_PORT}`, '', (what) =>
-            bursts.say(name, `worker ${name}: ${what}`, (line) => log.warn(line)),
+            events.say('warn', {}, `worker ${name}: ${what}`, name),
           ),
         ),
     // Kinds that are not there at the start could not come later.

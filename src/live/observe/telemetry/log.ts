@@ -1,8 +1,8 @@
 import { constants, openSync } from 'node:fs';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { printable } from '../../../base/printable.js';
-import { Bursts } from '../../bursts.js';
 import { takeWarnings } from '../../warnings.js';
+import { EventLog } from '../event-log.js';
 import type { LogLevel } from './log-level.js';
 
 /**
@@ -26,9 +26,9 @@ export function createLog(level: LogLevel, role: string): Logger {
     },
     isTTY ? words : lines,
   );
-  const bursts = new Bursts();
+  const events = new EventLog(log);
   takeWarnings(({ thread, name, message }) =>
-    bursts.say(`${thread} ${name}`, message, (line) => log.warn({ thread, name }, line)),
+    events.say('warn', { thread, name }, message, `${thread} ${name}`),
   );
   return log;
 }
