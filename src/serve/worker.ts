@@ -88,15 +88,20 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     const registrars = registerWith(options, server.port, instance, (line, isProblem, controller) =>
       events.say(isProblem ? 'warn' : 'info', {}, line, `registration with ${controller}`),
     );
+    let closing: Promise<void> | null = null;
+    const end = async () => {
+      // Before draining, so that controllers know it does not come back.
+      await Promise.all(registrars.map((registrar) => registrar.leave()));
+      await server.close();
+      await metrics?.close();
+      await machine.close();
+      log.info('closed');
+    };
     return {
       certificates,
-      close: async () => {
-        // Before draining, so that controllers know it does not come back.
-        await Promise.all(registrars.map((registrar) => registrar.leave()));
-        await server.close();
-        await metrics?.close();
-        await machine.close();
-        log.info('closed');
+      close: () => {
+        closing ??= end();
+        return closing;
       },
       renew: (identity) => {
         server.renew(identity);
