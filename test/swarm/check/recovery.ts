@@ -149,7 +149,9 @@ function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findin
     const model = probes.get(event.request);
     if (model === undefined) continue;
     const how = event.kind === 'refused' ? `refused, ${event.why}` : `${event.outcome} ${event.error}`.trim();
-    if (how !== 'ok' && !(how === 'late' && knowsNothingOfLinks(policy))) {
+    // If all that is sent to a server is answered late, that counts as overload.
+    const isLate = how === 'late' || how.includes('while the server is overloaded');
+    if (how !== 'ok' && !(isLate && knowsNothingOfLinks(policy))) {
       if (!unserved.has(model)) unserved.set(model, { atNs: event.atNs, how });
     } else if (isAtLast(model)) unserved.delete(model);
   }
