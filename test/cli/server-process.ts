@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
+import { madeUpProfile } from '../made-up-profile.js';
 import { MAIN, ROOT, tempDir, writeIn } from './run-cli.js';
 
 /** What a server says when it is ready: on which ports. */
@@ -101,24 +102,8 @@ export class ServerProcess {
 
 /** A profile of a small, quick model, `tiny` unless it is named, with an input of two numbers. */
 export function tinyProfile(name = 'tiny'): string {
-  const source = { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' };
   const batches = [1, 2, 4].map((batch, i) => ({ batch, medianMs: 2 + i }));
-  return writeIn(
-    tempDir(),
-    'tiny.json',
-    JSON.stringify({
-      name,
-      gpu: 'none',
-      runtime: 'none',
-      precision: 'FP32',
-      weightsBytes: 1_000_000,
-      loadMs: 2,
-      inputBytes: 8,
-      outputBytes: 4,
-      batches,
-      source,
-    }),
-  );
+  return writeIn(tempDir(), 'tiny.json', JSON.stringify(madeUpProfile({ name, batches })));
 }
 
 /** Sends one request; resolves with the status of the answer. */

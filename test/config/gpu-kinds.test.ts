@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.js';
+import { madeUpProfile } from '../made-up-profile.js';
 import { expected, rowsOf } from '../rows.js';
 import { BASE, load } from './experiment-files.js';
 import { rejection } from './failure.js';
@@ -17,17 +18,8 @@ const SLOW_CSV = `model_id,weights_bytes,weights_transfer_ns,b1_ns,b4_ns,input_b
 0,202160300,9000000,8190000,17640000,602112,4000
 `;
 
-const PROFILE = JSON.stringify({
-  ...{
-    name: 'net',
-    gpu: 'T4',
-    runtime: 'R',
-    precision: 'FP32',
-    weightsBytes: 1000,
-    loadMs: 5,
-    loadP99Ms: 10,
-  },
-  ...{ inputBytes: 1, outputBytes: 1, source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' } },
+const PROFILE = madeUpProfile({
+  ...{ name: 'net', loadMs: 5, loadP99Ms: 10 },
   batches: [
     { batch: 1, medianMs: 2, p99Ms: 3, afterOtherMs: 4 },
     { batch: 4, medianMs: 6 },
@@ -42,7 +34,7 @@ function mixed({ gpus = TWO_KINDS, models = '{ kind: csv, path: models.csv }' } 
 }
 
 function loadMixed(parts: Parameters<typeof mixed>[0], overrides: string[] = []): Promise<Experiment> {
-  return load(mixed(parts), overrides, { 'slow.csv': SLOW_CSV, 'net.json': PROFILE });
+  return load(mixed(parts), overrides, { 'slow.csv': SLOW_CSV, 'net.json': JSON.stringify(PROFILE) });
 }
 
 describe('cluster.gpus as a list of kinds', () => {

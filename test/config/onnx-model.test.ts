@@ -7,26 +7,19 @@ import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { onnxFile, profileFileName, settingFlags } from '../../src/config/onnx-model.js';
 import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../src/live/device.js';
+import { madeUpProfile } from '../made-up-profile.js';
 import { expected, rowsOf } from '../rows.js';
 import { rejection } from './failure.js';
 
-const PROFILE = {
-  name: 'resnet18',
-  gpu: 'CPU',
-  runtime: 'onnxruntime',
-  precision: 'FP32',
-  weightsBytes: 46_700_000,
-  loadMs: 2,
-  loadP99Ms: 3,
-  inputBytes: 602_112,
-  outputBytes: 4000,
+const PROFILE = madeUpProfile({
+  ...{ name: 'resnet18', weightsBytes: 46_700_000, loadMs: 2, loadP99Ms: 3 },
+  ...{ inputBytes: 602_112, outputBytes: 4000 },
   batches: [
     { batch: 1, minMs: 18, medianMs: 20, p99Ms: 22, maxMs: 40 },
     { batch: 2, medianMs: 36 },
     { batch: 4, medianMs: 70 },
   ],
-  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
-};
+});
 
 let dir = '';
 beforeEach(() => {

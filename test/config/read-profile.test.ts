@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseProfile, profileSpread } from '../../src/config/read-profile.js';
+import { madeUpProfile } from '../made-up-profile.js';
 import { failure } from './failure.js';
 
-const BASE = {
-  name: 'm',
-  gpu: 'CPU',
-  runtime: 'onnxruntime',
-  precision: 'FP32',
-  weightsBytes: 1000,
-  loadMs: 2,
-  inputBytes: 10,
-  outputBytes: 20,
-  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
-};
-
 function spread(batch: object, load: object = {}) {
-  const profile = { ...BASE, ...load, batches: [{ batch: 1, medianMs: 10, ...batch }] };
+  const profile = madeUpProfile({ loadMs: 2, ...load, batches: [{ batch: 1, medianMs: 10, ...batch }] });
   return profileSpread(parseProfile(JSON.stringify(profile), 'p.json'));
 }
 

@@ -2,13 +2,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { credentials } from '@grpc/grpc-js';
 import { expect, it, onTestFinished } from 'vitest';
 import { tempDir } from '../cli/run-cli.js';
 import { ServerProcess, tinyProfile, until } from '../cli/server-process.js';
+import { freePorts } from '../free-ports.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { noOpenssl, selfSigned } from '../self-signed.js';
 import { ROOT } from '../snippets.js';
@@ -32,7 +32,7 @@ it.skipIf(!hasHaproxy)(
       grpc: number;
     };
     const { cert, key } = selfSigned();
-    const [httpPort, grpcPort] = [await freePort(), await freePort()];
+    const [httpPort, grpcPort] = await freePorts(2);
     const folder = tempDir();
     writeFileSync(join(folder, 'server.pem'), Buffer.concat([cert, key]));
     const config = readFileSync(join(ROOT, 'deploy/haproxy.cfg'), 'utf8')
@@ -70,11 +70,3 @@ it.skipIf(!hasHaproxy)(
     client.close();
   },
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}

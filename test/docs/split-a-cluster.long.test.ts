@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { expect, it, onTestFinished } from 'vitest';
 import { tempDir, writeIn } from '../cli/run-cli.js';
 import { get, ServerProcess, tinyProfile, until } from '../cli/server-process.js';
+import { freePorts } from '../free-ports.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { pageAt } from './pages.js';
 
@@ -81,7 +81,7 @@ async function startPartition(models: readonly string[]): Promise<Partition> {
 
 /** Runs HAProxy with the files of the page, at addresses of this machine. */
 async function startFront(partitions: readonly Partition[]) {
-  const [http, grpc] = [await freePort(), await freePort()];
+  const [http, grpc] = await freePorts(2);
   const dir = tempDir();
   const fileOf = (name: string) =>
     pageAt('docs/how-to/split-a-cluster.md').fences.find(({ file }) => file === name)!.code;
@@ -113,12 +113,4 @@ async function startFront(partitions: readonly Partition[]) {
     });
   }
   return { http, grpc };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

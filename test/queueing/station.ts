@@ -4,6 +4,7 @@ import type { RunObserver } from '../../src/core/observer.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
 import { simulate } from '../../src/run/simulated.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
+import { madeUpProfile } from '../made-up-profile.js';
 
 /** Mean duration of an INFER, of any batch size. */
 export const SERVICE_MS = 10;
@@ -99,13 +100,10 @@ policy: ${loses ? '{ kind: edf, maxBatch: 1 }' : `{ kind: fifo, maxDelay: 0ms, m
 }
 
 function profile(maxBatch: number): string {
-  const made = 'made up';
-  return JSON.stringify({
-    ...{ name: 'server', gpu: 'none', runtime: 'none', precision: 'FP32' },
-    ...{ weightsBytes: 1000, loadMs: 1, inputBytes: 0, outputBytes: 0 },
-    batches: Array.from({ length: maxBatch }, (_, i) => ({ batch: i + 1, medianMs: SERVICE_MS })),
-    source: { weights: made, load: made, copies: made, batches: made },
-  });
+  const batches = Array.from({ length: maxBatch }, (_, i) => ({ batch: i + 1, medianMs: SERVICE_MS }));
+  return JSON.stringify(
+    madeUpProfile({ name: 'server', weightsBytes: 1000, inputBytes: 0, outputBytes: 0, batches }),
+  );
 }
 
 /** Sums up what the requests after the warm-up met, from nothing but their arrival, begin and answer. */

@@ -10,24 +10,16 @@ import { simulate } from '../../src/run/simulated.js';
 import { changeLog } from '../audit/run-folder.js';
 import { folder } from '../config/experiment-files.js';
 import { rejection } from '../config/failure.js';
+import { madeUpProfile } from '../made-up-profile.js';
 import { expectReplay } from '../serve/fixtures.js';
 
 const batches = (ms: number) => [1, 2, 4, 8].map((batch) => ({ batch, medianMs: ms * (0.4 + 0.6 * batch) }));
 /** 1 ms for 16 tokens and 16 ms for 256, alone. */
-const TEXTS = {
-  name: 'texts',
-  gpu: 'G',
-  runtime: 'R',
-  precision: 'FP32',
-  weightsBytes: 1e8,
-  loadMs: 8,
-  inputBytes: 1024,
-  outputBytes: 4,
-  length: 256,
+const TEXTS = madeUpProfile({
+  ...{ name: 'texts', weightsBytes: 1e8, loadMs: 8, inputBytes: 1024, length: 256 },
   shorter: [16, 64].map((length) => ({ length, batches: batches(length / 16) })),
   batches: batches(16),
-  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
-};
+});
 
 const EXPERIMENT = `seed: 3
 cluster: { gpus: 1 }

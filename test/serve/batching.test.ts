@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
-import { profileModel } from '../../src/config/profile.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { measureBatching, withBatching } from '../../src/live/models/measure/measure.js';
 import { optimizeModel } from '../../src/live/models/optimize.js';
@@ -21,7 +20,7 @@ import {
   type SmallWeights,
   scalar,
 } from '../live/models/small-graph.js';
-import { PAGE_BYTES, serve } from './fixtures.js';
+import { PAGE_BYTES, serve, unmeasured } from './fixtures.js';
 
 const SLO = { slo_ms: 60_000 };
 
@@ -184,12 +183,7 @@ async function checkedModels(dir: string): Promise<WorkerModel[]> {
   for (const model of await readRepository(dir)) {
     const { ortPath } = await optimizeModel(model.onnxPath, 'cpu');
     const check = model.batchIsUnchecked ? await measureBatching({ ...model, ortPath, device: CPU }) : null;
-    const { signature, batchSizes, version, name } = withBatching(model, check);
-    const batches = batchSizes.map((batch) => ({ batch, medianMs: 1 }));
-    const bytes = { weightsBytes: 1000, inputBytes: 8, outputBytes: 8 };
-    const source = { weights: 'test', load: 'test', copies: 'test', batches: 'test' };
-    const profile = { name, gpu: 'x', runtime: 'x', precision: 'FP32', loadMs: 1, ...bytes, batches, source };
-    models.push({ spec: profileModel(profile, name, PAGE_BYTES), signature, version, sloNs: null, ortPath });
+    models.push(unmeasured(withBatching(model, check), ortPath));
   }
   return models;
 }

@@ -10,7 +10,7 @@ import { LocalLink } from '../../src/live/controller/link/worker-link.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { optimizeModel } from '../../src/live/models/optimize.js';
-import { readModelFile, readRepository } from '../../src/live/models/repository.js';
+import { type RepositoryModel, readModelFile, readRepository } from '../../src/live/models/repository.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../../src/live/worker/local-machine.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
@@ -24,6 +24,7 @@ import { PATIENT } from '../live/controller/link/fixtures.js';
 import { HttpClient } from '../live/frontend/fixtures.js';
 import { CPU, writeIn } from '../live/models/fixtures.js';
 import { parseExposition } from '../live/observe/telemetry/exposition.js';
+import { madeUpProfile } from '../made-up-profile.js';
 
 export const PAGE_BYTES = 10_000_000;
 
@@ -45,16 +46,26 @@ export async function fileModels(files: Readonly<Record<string, Uint8Array>>): P
   const dir = tempDir();
   for (const [name, bytes] of Object.entries(files)) writeIn(dir, `${name}/1/model.onnx`, bytes);
   const found: WorkerModel[] = [];
-  for (const { name, version, signature, onnxPath } of await readRepository(dir)) {
-    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
-    const sizes = signature.batched ? [1, 2, 4] : [1];
-    const batches = sizes.map((batch) => ({ batch, medianMs: 1 }));
-    const bytes = { weightsBytes: 1000, inputBytes: 8, outputBytes: 8 };
-    const source = { weights: 'test', load: 'test', copies: 'test', batches: 'test' };
-    const profile = { name, gpu: 'x', runtime: 'x', precision: 'FP32', loadMs: 1, ...bytes, batches, source };
-    found.push({ spec: profileModel(profile, name, PAGE_BYTES), signature, version, sloNs: null, ortPath });
+  for (const model of await readRepository(dir)) {
+    const { ortPath } = await optimizeModel(model.onnxPath, 'cpu');
+    found.push(unmeasured({ ...model, batchSizes: model.signature.batched ? [1, 2, 4] : [1] }, ortPath));
   }
   return found;
+}
+
+/** A model whose INFERs take 1 ms by its profile, whatever they take. */
+export function unmeasured(
+  {
+    name,
+    version,
+    signature,
+    batchSizes,
+  }: Pick<RepositoryModel, 'name' | 'version' | 'signature' | 'batchSizes'>,
+  ortPath: string,
+): WorkerModel {
+  const batches = batchSizes.map((batch) => ({ batch, medianMs: 1 }));
+  const profile = madeUpProfile({ weightsBytes: 1000, outputBytes: 8, batches });
+  return { spec: profileModel(profile, name, PAGE_BYTES), signature, version, sloNs: null, ortPath };
 }
 
 /** Puts a model with its profile into a repository. Returns the path of its file. */

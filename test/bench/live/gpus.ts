@@ -2,9 +2,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { metricSum } from '../../../src/tools/bench/stages.js';
+import { freePorts } from '../../free-ports.js';
 import { median } from '../child.js';
-import { freePorts } from './hostile/subject.js';
-import { BenchFolder, MeasuredProcess } from './processes.js';
+import { BenchFolder, commandOf, MeasuredProcess } from './processes.js';
 
 export interface GpusOptions {
   readonly gpus: readonly number[];
@@ -102,8 +102,8 @@ async function measurePoint(
       actionsPerRequest: perRequest('actions', 2),
       journalBytesPerRequest: perRequest('journalBytes'),
       ...{ startSeconds, idleCpuShare },
-      rssMB: controller.rssMB,
-      workersRssMB: workers.reduce((sum, { rssMB }) => sum + rssMB, 0),
+      rssMB: Math.round(controller.rssBytes / 1e6),
+      workersRssMB: Math.round(workers.reduce((sum, { rssBytes }) => sum + rssBytes, 0) / 1e6),
       metrics: await cluster.ask('/metrics'),
       status: await cluster.ask('/status'),
     };
@@ -154,14 +154,15 @@ class EmulatedCluster {
       const own = Math.floor(gpus / count) + (i < gpus % count ? 1 : 0);
       const device = ['--device', folder.device, '--gpus', `${own}`, '--copies', `${models}`];
       const network = ['--port', `${port}`, '--metrics-port', 'off', '--log-level', 'error'];
-      return new MeasuredProcess(['worker', ...device, '--memory', '2GiB', ...network]);
+      return new MeasuredProcess(commandOf(['worker', ...device, '--memory', '2GiB', ...network]));
     });
-    const controller = new MeasuredProcess([
+    const flags = [
       ...['controller', ...ports.flatMap((port) => ['--worker', `127.0.0.1:${port}`])],
       ...['--http-port', `${http}`, '--grpc-port', 'off', '--metrics-port', `${metrics}`],
       ...['--journal', join(folder.path, 'run.journal'), '--log-level', 'error'],
       ...['--set', `slo=${SLO}`, '--set', `policy.kind=${policy}`],
-    ]);
+    ];
+    const controller = new MeasuredProcess(commandOf(flags));
     const isReady = controller.untilReady(http);
     await isReady.catch(() => {});
     const seconds = Number(((performance.now() - beganMs) / 1000).toFixed(1));

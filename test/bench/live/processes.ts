@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,29 +7,30 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Summary } from '../../../src/record/results.js';
+import { madeUpProfile } from '../../made-up-profile.js';
 
 /** The command line of this checkout. */
 export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 /** Linux counts CPU time in these. */
 const TICK_US = 10_000;
 const START_MS = 300_000;
-/** A model with one input and one small output; a server with `--time-scale 0` takes no time for it. */
-const PROFILE = {
-  ...{ name: 'small', outputBytes: 256, weightsBytes: 1_000_000, loadMs: 1 },
-  ...{ gpu: 'none', runtime: 'simulated', precision: 'FP32' },
-  batches: [1, 2, 4, 8, 16].map((batch) => ({ batch, medianMs: 1 + 0.1 * batch })),
-  source: { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' },
-};
+/** Of a model whose batches cost next to nothing; a server with `--time-scale 0` takes no time for it at all. */
+const BATCHES = [1, 2, 4, 8, 16].map((batch) => ({ batch, medianMs: 1 + 0.1 * batch }));
 
-/** A process of the command line, and what it uses. */
+/** Runs the command line of some build. */
+export function commandOf(args: readonly string[], main = MAIN): string[] {
+  return [process.execPath, main, ...args];
+}
+
+/** A process, and what it uses. */
 export class MeasuredProcess {
-  private readonly child: ChildProcess;
+  readonly child: ChildProcess;
 
-  /** `main`: of some build; `cpus`: those that it may use, as `taskset -c` takes them; empty: all. */
-  constructor(args: readonly string[], { main = MAIN, cpus = '' } = {}) {
-    const pinned = cpus === '' ? [] : ['taskset', '-c', cpus];
-    const [command = '', ...rest] = [...pinned, process.execPath, main, ...args];
-    this.child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
+  constructor(
+    [command = '', ...args]: readonly string[],
+    options: SpawnOptions = { stdio: ['ignore', 'ignore', 'inherit'] },
+  ) {
+    this.child = spawn(command, args, options);
   }
 
   get isRunning(): boolean {
@@ -42,9 +43,11 @@ export class MeasuredProcess {
     return { all: cpuUsOf(`/proc/${pid}/stat`), scheduler: cpuUsOf(`/proc/${pid}/task/${pid}/stat`) };
   }
 
-  get rssMB(): number {
+  /** Zero once it is gone. */
+  get rssBytes(): number {
+    if (!this.isRunning) return 0;
     const status = readFileSync(`/proc/${this.child.pid}/status`, 'latin1');
-    return Math.round((1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1])) / 1e6);
+    return 1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
   }
 
   /** Resolves when the server answers that it is ready; throws when it ends or takes too long. */
@@ -78,7 +81,8 @@ export class BenchFolder {
   readonly device = `simulated:${join(this.path, 'small.json')}`;
 
   constructor(inputBytes = 256) {
-    writeFileSync(join(this.path, 'small.json'), JSON.stringify({ ...PROFILE, inputBytes }));
+    const profile = madeUpProfile({ inputBytes, outputBytes: 256, batches: BATCHES });
+    writeFileSync(join(this.path, 'small.json'), JSON.stringify(profile));
   }
 
   /** Requests to copies of the model by `escapement load`, in a process of their own. */

@@ -1,6 +1,6 @@
+import { freePorts } from '../../free-ports.js';
 import { median } from '../child.js';
-import { freePorts } from './hostile/subject.js';
-import { BenchFolder, MAIN, MeasuredProcess } from './processes.js';
+import { BenchFolder, commandOf, MAIN, MeasuredProcess } from './processes.js';
 
 export interface ThroughputOptions {
   readonly kinds: readonly string[];
@@ -74,7 +74,8 @@ async function startServer(
     ...['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', 'off', '--log-level', 'error'],
     ...['--set', 'slo=20s', '--set', 'policy.kind=fifo'],
   ];
-  const process = new MeasuredProcess(args, { main, cpus });
+  const pinned = cpus === '' ? [] : ['taskset', '-c', cpus];
+  const process = new MeasuredProcess([...pinned, ...commandOf(args, main)]);
   await process.untilReady(http);
   return { process, urls: { http: `http://127.0.0.1:${http}`, grpc: `grpc://127.0.0.1:${grpc}` } };
 }

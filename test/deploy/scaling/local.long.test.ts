@@ -1,17 +1,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { freePorts } from '../../bench/live/hostile/subject.js';
 import { MAIN, ROOT, runCli, tempDir, writeIn } from '../../cli/run-cli.js';
 import { ServerProcess } from '../../cli/server-process.js';
+import { freePorts } from '../../free-ports.js';
+import { madeUpProfile } from '../../made-up-profile.js';
 
 /** An INFER takes 30 ms, and tensors are small: 20 requests a second keep a GPU busy for more than half of the time, but no CPU. */
-const PROFILE = {
-  ...{ name: 'slow', gpu: 'simulated', runtime: 'none', precision: 'FP32' },
-  ...{ weightsBytes: 1_000_000, loadMs: 1, inputBytes: 16, outputBytes: 4 },
-  batches: [{ batch: 1, medianMs: 30 }],
-  source: { weights: 'test', load: 'test', copies: 'test', batches: 'test' },
-};
+const PROFILE = madeUpProfile({ name: 'slow', inputBytes: 16, batches: [{ batch: 1, medianMs: 30 }] });
 const SCALED = `cluster: { gpus: [{ kind: v100, count: 1, max: 3, start: 3s }] }
 scaler: { kind: reactive, interval: 500ms, utilization: 0.25, stabilization: 3s }
 `;

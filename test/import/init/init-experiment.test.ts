@@ -8,15 +8,14 @@ import { importProfiles } from '../../../src/import/profiles/import-profiles.js'
 import { importTrace } from '../../../src/import/trace/import-trace.js';
 import { assumedOf } from '../../../src/run/plan/what-ifs.js';
 import { simulate } from '../../../src/run/simulated.js';
+import { madeUpProfile } from '../../made-up-profile.js';
 import { failure, scratch } from '../../workload/support.js';
 
 const { folder, file } = scratch();
 
 function profile(name: string, gpu: string, firstMs: number): string {
   const batches = [1, 4].map((batch) => ({ batch, medianMs: firstMs * batch * 0.6 + firstMs * 0.4 }));
-  const source = { weights: 'a', load: 'a', copies: 'a', batches: 'a' };
-  const sizes = { weightsBytes: 1e8, loadMs: 8, inputBytes: 600, outputBytes: 40 };
-  const known = { name, gpu, runtime: 'r', precision: 'FP32', ...sizes, batches, source };
+  const known = madeUpProfile({ name, gpu, weightsBytes: 1e8, loadMs: 8, batches });
   return file(`${name}.${gpu.replaceAll(' ', '-')}.json`, JSON.stringify(known));
 }
 

@@ -1,27 +1,18 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { connectTo, infer, serve } from '../controller/link/fixtures.js';
 
-interface Identity {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
+type Identity = ReturnType<typeof selfSigned>;
 
-const folder = mkdtempSync(join(tmpdir(), 'escapement-tls-'));
-const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
 let ours: Identity;
 let theirs: Identity;
 
 beforeAll(() => {
   if (noOpenssl) return;
-  ours = selfSigned('ours');
-  theirs = selfSigned('theirs');
+  ours = selfSigned();
+  theirs = selfSigned();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('an encrypted stream', () => {
   it('works with the right authority and token', async ({ skip }) => {
@@ -59,14 +50,4 @@ function complaintOf(port: number, options: Parameters<typeof connectTo>[1]): Pr
   return new Promise((resolve) => {
     connectTo(port, { ...options, log: resolve });
   });
-}
-
-function selfSigned(name: string): Identity {
-  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)];
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '3650'];
-  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], {
-    stdio: 'ignore',
-  });
-  return { cert: readFileSync(cert), key: readFileSync(key) };
 }

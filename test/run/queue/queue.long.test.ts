@@ -9,8 +9,9 @@ import { startSweepWorker } from '../../../src/run/queue/sweep-worker.js';
 import { threadPool } from '../../../src/run/sweep/pool.js';
 import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../../cli/run-cli.js';
 import { ServerProcess, until } from '../../cli/server-process.js';
+import { freePorts } from '../../free-ports.js';
 import { noOpenssl, selfSigned } from '../../self-signed.js';
-import { freePort, noRedis, RedisServer } from './redis-server.js';
+import { noRedis, RedisServer } from './redis-server.js';
 import { readyWorker } from './worker.js';
 
 /** 8 cells that share 4 bounds, of which half fail: their trace has a mistake at its end. */
@@ -144,8 +145,9 @@ describe('a server that is not there', () => {
       plan: [file, '--over', 'slo=5ms:50ms:5ms', '--target', 'attainment>=0.9'],
       'sweep-worker': [],
     }[command]!;
+    const [port] = await freePorts(1);
     const { status, stderr } = await runCli(
-      words`${command} ${flags} --queue redis://me:hidden@127.0.0.1:${await freePort()}`,
+      words`${command} ${flags} --queue redis://me:hidden@127.0.0.1:${port}`,
     );
     expect([status, stderr]).toEqual([38, expect.stringContaining('nothing listens there')]);
     expect(stderr).not.toContain('hidden');

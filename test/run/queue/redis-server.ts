@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { tempDir } from '../../cli/run-cli.js';
+import { freePorts } from '../../free-ports.js';
 
 /** Empty where there is a Redis server, otherwise what is missing. */
 export const noRedis =
@@ -25,7 +25,8 @@ export class RedisServer {
 
   /** `options`: further ones of the command line. */
   static async start(...options: string[]): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), options);
+    const [port] = await freePorts(1);
+    const server = new RedisServer(port!, options);
     onTestFinished(() => server.kill());
     await server.start();
     return server;
@@ -87,13 +88,4 @@ export class RedisServer {
     const tls = this.options.includes('--tls-port') ? ['--tls', '--insecure'] : [];
     return ['-p', String(this.port), ...tls];
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

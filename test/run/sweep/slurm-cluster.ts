@@ -2,10 +2,10 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { tempDir } from '../../cli/run-cli.js';
+import { freePorts } from '../../free-ports.js';
 
 const DAEMONS = ['munged', 'slurmctld', 'slurmd'] as const;
 /** On a machine of two processors, too, tasks may ask for many. */
@@ -95,7 +95,7 @@ export class SlurmCluster {
     const { dir } = this;
     const name = hostname().split('.')[0];
     const user = userInfo().username;
-    const [controllerPort, nodePort] = await freePorts();
+    const [controllerPort, nodePort] = await freePorts(2);
     for (const folder of ['state', 'spool']) mkdirSync(join(dir, folder));
     mkdirSync(join(dir, 'munge'), { mode: 0o700 });
     writeFileSync(join(dir, 'munge', 'key'), randomBytes(128), { mode: 0o400 });
@@ -153,16 +153,4 @@ function environment(dir?: string): NodeJS.ProcessEnv {
   const { PATH = '', ...rest } = process.env;
   const path = `${PATH}:/usr/sbin:/sbin`;
   return { ...rest, PATH: path, ...(dir === undefined ? {} : { SLURM_CONF: join(dir, 'slurm.conf') }) };
-}
-
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()];
-  const ports: number[] = [];
-  for (const server of servers) {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    ports.push((server.address() as { port: number }).port);
-  }
-  for (const server of servers) server.close();
-  return ports as [number, number];
 }

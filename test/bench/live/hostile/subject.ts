@@ -1,11 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../../../free-ports.js';
+import { madeUpProfile } from '../../../made-up-profile.js';
+import { selfSigned } from '../../../self-signed.js';
+import { commandOf, MeasuredProcess } from '../processes.js';
 import { LARGE, OUTPUT_ELEMENTS, type Setting, SMALL, type Target } from './target.js';
 
 /** Seen from the bundle in out/bench. */
@@ -33,7 +36,7 @@ export class AttackedServer {
 
   private constructor(
     readonly target: Target,
-    private readonly processes: readonly ChildProcess[],
+    private readonly processes: readonly MeasuredProcess[],
     private readonly folder: string,
     private readonly said: { text: string },
   ) {
@@ -67,7 +70,7 @@ export class AttackedServer {
       ...['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', `${metrics}`],
       ...['--frontends', `${frontends}`],
     ];
-    const processes: ChildProcess[] = [];
+    const processes: MeasuredProcess[] = [];
     if (isCluster) {
       const workerPorts = ['--port', `${port}`, '--metrics-port', `${workerMetrics}`];
       processes.push(run(['worker', ...device, ...workerPorts, ...secret]));
@@ -84,11 +87,11 @@ export class AttackedServer {
 
   /** Of all processes that are alive, bytes. */
   get rssBytes(): number {
-    return this.processes.reduce((sum, { pid }) => sum + rssOf(pid), 0);
+    return this.processes.reduce((sum, { rssBytes }) => sum + rssBytes, 0);
   }
 
   get isAlive(): boolean {
-    return this.processes.every(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+    return this.processes.every(({ isRunning }) => isRunning);
   }
 
   /** What the processes said last, for people. */
@@ -98,7 +101,7 @@ export class AttackedServer {
 
   async stop(): Promise<void> {
     clearInterval(this.sampling);
-    await Promise.all(this.processes.map(end));
+    await Promise.all(this.processes.map((each) => each.stop()));
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -117,15 +120,15 @@ async function startProxy(
   folder: string,
   target: Target,
   nice: number,
-  processes: ChildProcess[],
+  processes: MeasuredProcess[],
 ): Promise<Target> {
   const [http, grpc] = await freePorts(2);
   let config = readFileSync(PROXY, 'utf8')
     .replace('bind :8443', `bind 127.0.0.1:${http}`)
     .replace('bind :8444', `bind 127.0.0.1:${grpc}`);
   if (target.tls) {
-    const { key, cert } = certificate(folder);
-    writeFileSync(join(folder, 'server.pem'), Buffer.concat([readFileSync(cert), readFileSync(key)]));
+    const { key, cert } = selfSigned();
+    writeFileSync(join(folder, 'server.pem'), Buffer.concat([cert, key]));
   } else
     config = config
       .replace(' ssl crt server.pem alpn http/1.1', '')
@@ -137,7 +140,7 @@ async function startProxy(
   // Debian puts it where users other than root do not look.
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
   const command = ['-n', `${nice}`, 'haproxy', '-f', 'haproxy.cfg', '-db'];
-  processes.push(spawn('nice', command, { cwd: folder, env, stdio: 'ignore' }));
+  processes.push(new MeasuredProcess(['nice', ...command], { cwd: folder, env, stdio: 'ignore' }));
   return { ...target, http, grpc };
 }
 
@@ -168,25 +171,16 @@ function spawnServer(
   nice: number,
   args: readonly string[],
   said: { text: string },
-): ChildProcess {
-  const child = spawn('nice', ['-n', `${nice}`, process.execPath, main, ...args], {
+): MeasuredProcess {
+  const server = new MeasuredProcess(['nice', '-n', `${nice}`, ...commandOf(args, main)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...IMAGE_ENV, ...process.env },
   });
   const keep = (bytes: Buffer) => {
     said.text = `${said.text}${bytes}`.slice(-10_000);
   };
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
-  return child;
-}
-
-/** Asks, and does not ask twice. */
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await gone;
+  for (const output of [server.child.stdout, server.child.stderr]) output?.on('data', keep);
+  return server;
 }
 
 /** Flags for the token, and for a certificate. */
@@ -197,58 +191,25 @@ function secrets(folder: string, { token, tls }: Pick<Target, 'token' | 'tls'>):
     flags.push('--token-file', join(folder, 'token'));
   }
   if (tls) {
-    const { key, cert } = certificate(folder);
-    flags.push('--tls-cert', cert, '--tls-key', key);
+    const { key, cert } = selfSigned();
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    writeFileSync(keyFile, key);
+    writeFileSync(certFile, cert);
+    flags.push('--tls-cert', certFile, '--tls-key', keyFile);
   }
   return flags;
 }
 
-function certificate(folder: string): { readonly key: string; readonly cert: string } {
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
-  execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  return { key, cert };
-}
-
 /** Profiles of models that take 2 ms. */
 function profiles(folder: string): string {
+  const batches = [1, 2, 4, 8].map((batch) => ({ batch, medianMs: 1.75 + 0.25 * batch }));
+  const outputBytes = 4 * OUTPUT_ELEMENTS;
   return [SMALL, LARGE]
     .map(({ name, elements }) => {
       const file = join(folder, `${name}.json`);
-      const madeUp = 'made up';
-      const profile = {
-        name,
-        gpu: 'none',
-        runtime: 'simulated',
-        precision: 'FP32',
-        weightsBytes: 1_000_000,
-        loadMs: 1,
-        inputBytes: 4 * elements,
-        outputBytes: 4 * OUTPUT_ELEMENTS,
-        batches: [1, 2, 4, 8].map((batch) => ({ batch, medianMs: 1.75 + 0.25 * batch })),
-        source: { weights: madeUp, load: madeUp, copies: madeUp, batches: madeUp },
-      };
+      const profile = madeUpProfile({ name, inputBytes: 4 * elements, outputBytes, batches });
       writeFileSync(file, JSON.stringify(profile));
       return file;
     })
     .join(',');
-}
-
-/** Ports that were free a moment ago. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
-/** Zero: it is gone, or this system has no /proc. */
-function rssOf(pid: number | undefined): number {
-  try {
-    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
-    return found === null ? 0 : 1024 * Number(found[1]);
-  } catch {
-    return 0;
-  }
 }
