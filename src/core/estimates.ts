@@ -12,12 +12,15 @@ export class Estimates {
   private count: Uint8Array;
   private oldest: Uint8Array;
   private value: Float64Array;
+  /** Second largest measurement when the value was last found; at most the present one. */
+  private second: Float64Array;
 
   constructor(rows: number) {
     this.samples = new Float64Array(rows * WINDOW);
     this.count = new Uint8Array(rows);
     this.oldest = new Uint8Array(rows);
     this.value = new Float64Array(rows);
+    this.second = new Float64Array(rows);
   }
 
   get rows(): number {
@@ -31,6 +34,7 @@ export class Estimates {
     this.count = grown(this.count, all);
     this.oldest = grown(this.oldest, all);
     this.value = grown(this.value, all);
+    this.second = grown(this.second, all);
   }
 
   get(row: number): number {
@@ -52,22 +56,27 @@ export class Estimates {
     const at = count < WINDOW ? count : this.oldest[row];
     if (count < WINDOW) this.count[row] = count + 1;
     else this.oldest[row] = at === WINDOW - 1 ? 0 : at + 1;
-    // A measurement equal to both the estimate and the one it replaces changes nothing: the usual case in simulation.
-    const unchanged =
-      durationNs === this.value[row] && (count < WINDOW || this.samples[base + at] === durationNs);
+    const before = this.samples[base + at];
     this.samples[base + at] = durationNs;
-    if (!unchanged) this.value[row] = this.percentile(base, this.count[row]);
+    // In a full window, only the two largest count.
+    const isSame =
+      count < WINDOW
+        ? durationNs === this.value[row]
+        : durationNs === before || Math.max(durationNs, before) < this.second[row];
+    if (!isSame) this.value[row] = this.percentile(row, this.count[row]);
   }
 
   /** Forgets all measurements: the estimate is `durationNs` again. */
   restart(row: number, durationNs: number): void {
     this.count[row] = 0;
     this.oldest[row] = 0;
+    this.second[row] = 0;
     this.record(row, durationNs);
   }
 
   /** With at most 10 samples the 0.99 percentile lies between the two largest. */
-  private percentile(base: number, count: number): number {
+  private percentile(row: number, count: number): number {
+    const base = row * WINDOW;
     let largest = this.samples[base];
     if (count === 1) return Math.floor(largest);
     let second = 0;
@@ -78,6 +87,7 @@ export class Estimates {
         largest = sample;
       } else if (sample > second) second = sample;
     }
+    this.second[row] = second;
     const fraction = PERCENTILE * (count - 1) - (count - 2);
     return Math.floor(second + fraction * (largest - second));
   }

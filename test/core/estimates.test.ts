@@ -39,6 +39,9 @@ describe('Estimates', () => {
       expect(estimates.get(0)).toBe(percentile99(seen));
     }
     estimates.restart(0, 5);
+    for (const durationNs of [...Array(9).fill(5), 8]) estimates.record(0, durationNs);
+    expect(estimates.get(0)).toBe(percentile99([5, 8].concat(Array(8).fill(5))));
+    estimates.restart(0, 5);
     for (const [i, seen] of [
       [5, 6],
       [5, 6, 7],
