@@ -20,8 +20,9 @@ export class Forecast {
     const model = requests.model[slot];
     const queued = policy.queuedBefore === undefined ? policy.queued(model) : policy.queuedBefore(slot);
     const restNs = predictLatencyNs(this.cluster, model, queued, nowNs, requests.bucket[slot]);
-    requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
-    if (nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot]) return true;
+    const latencyNs = nowNs - requests.arrivalNs[slot] + restNs;
+    requests.predictedNs[slot] = latencyNs;
+    if (latencyNs <= requests.sloNs[slot]) return true;
     // Policies load only models with waiting requests: if every request were refused, this model would never be loaded.
     if (this.cluster.held.count(model) === 0 && restNs < Number.POSITIVE_INFINITY) return true;
     // Refused requests are never measured, so one slow INFER would shut out its model for good.

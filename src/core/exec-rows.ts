@@ -11,6 +11,8 @@ export class ExecRows {
   /** By model: its first row, and the first of its longest length. */
   first: Int32Array;
   longest: Int32Array;
+  /** By model: its largest batch size. */
+  largestBatch: Int32Array;
   /** Total number of rows. */
   count = 0;
   /** By model: number of rows it owns. */
@@ -24,6 +26,7 @@ export class ExecRows {
     this.takesLengths = new Uint8Array(models.length);
     this.first = new Int32Array(models.length);
     this.longest = new Int32Array(models.length);
+    this.largestBatch = new Int32Array(models.length);
     this.own = new Int32Array(models.length);
     for (let model = 0; model < models.length; model++) this.put(model);
   }
@@ -36,6 +39,7 @@ export class ExecRows {
     this.takesLengths = grown(this.takesLengths, models.length);
     this.first = grown(this.first, models.length);
     this.longest = grown(this.longest, models.length);
+    this.largestBatch = grown(this.largestBatch, models.length);
     this.own = grown(this.own, models.length);
     for (let model = before; model < models.length; model++) this.put(model);
     return this.count - count;
@@ -60,6 +64,7 @@ export class ExecRows {
       this.count += rows;
     }
     this.longest[model] = this.first[model] + rows - sizes;
+    this.largestBatch[model] = spec.batchSizes[sizes - 1];
     return added;
   }
 

@@ -18,30 +18,30 @@ export function predictLatencyNs(
   const { held, exec, rows } = cluster;
   const copies = held.count(model);
   const row = rows.at(model, 0, bucket);
+  // The usual case: the new request joins those that wait.
+  const joins = queued < rows.largestBatch[model];
+  const queueNs = joins ? 0 : drainNs(cluster, model, queued, bucket) / Math.max(1, copies);
   // No GPU can be sooner than an idle lane on the fastest GPU, so the scan of several may stop there, of a thousand GPUs
   // perhaps at the first.
-  const leastNs = copies > 1 ? nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) : 0;
-  let endNs = Number.POSITIVE_INFINITY;
-  for (let left = copies, gpu = -1; left > 0 && endNs > leastNs; left--) {
+  const leastNs = copies > 1 ? TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) : 0;
+  let warmNs = Number.POSITIVE_INFINITY;
+  for (let left = copies, gpu = -1; left > 0 && warmNs > leastNs; left--) {
     gpu = held.next(model, gpu + 1);
-    const onGpuNs = exec[gpu].availableNs(nowNs) + cluster.nsOnClock(gpu, row);
-    if (onGpuNs < endNs) endNs = onGpuNs;
+    const onGpuNs = exec[gpu].bookedNs(nowNs) + cluster.nsOnClock(gpu, row);
+    if (onGpuNs < warmNs) warmNs = onGpuNs;
   }
-  if (endNs === Number.POSITIVE_INFINITY) endNs = coldEndNs(cluster, model, nowNs, bucket);
-  const { batchSizes } = cluster.models[model];
-  // The usual case: the new request joins those that wait.
-  if (queued < batchSizes[batchSizes.length - 1]) return endNs - nowNs;
-  return endNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, copies);
+  if (warmNs < Number.POSITIVE_INFINITY) return warmNs + queueNs;
+  return coldNs(cluster, model, nowNs, bucket) + queueNs;
 }
 
-/** Earliest end of a LOAD and an INFER. */
-function coldEndNs(cluster: Cluster, model: number, nowNs: number, bucket: number): number {
+/** Shortest time of a LOAD and an INFER. */
+function coldNs(cluster: Cluster, model: number, nowNs: number, bucket: number): number {
   const { up, weights } = cluster;
-  const leastNs = nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) + cluster.loadNs(model);
+  const leastNs = TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket) + cluster.loadNs(model);
   let bestNs = Number.POSITIVE_INFINITY;
   for (let gpu = up.next(0); gpu >= 0 && bestNs > leastNs; gpu = up.next(gpu + 1)) {
     if (!cluster.suits(gpu, model)) continue;
-    const loadedNs = weights[gpu].availableNs(nowNs) + cluster.loadNsOn(gpu, model);
+    const loadedNs = weights[gpu].bookedNs(nowNs) + cluster.loadNsOn(gpu, model);
     bestNs = Math.min(bestNs, loadedNs + cluster.execNsAt(gpu, model, 0, bucket));
   }
   return bestNs;

@@ -54,12 +54,15 @@ export class LaneTimeline {
 
   /** Time at which the lane should be free for another action. */
   availableNs(nowNs: number): number {
+    return nowNs + this.bookedNs(nowNs);
+  }
+
+  /** Time until the lane should be free for another action. */
+  bookedNs(nowNs: number): number {
     if (this.closed) return Number.POSITIVE_INFINITY;
-    const soonest = nowNs + TIMELINE_FUTURE_NS;
-    if (this.length === 0) return soonest;
-    const headNs = this.sizes[this.head];
-    const beginNs = Math.max(this.beginNs, nowNs - TIMELINE_LAG_NS - headNs);
-    return Math.max(soonest, beginNs + this.totalNs);
+    if (this.length === 0) return TIMELINE_FUTURE_NS;
+    const beginsNs = Math.max(this.beginNs - nowNs, -TIMELINE_LAG_NS - this.sizes[this.head]);
+    return Math.max(TIMELINE_FUTURE_NS, beginsNs + this.totalNs);
   }
 
   /**
