@@ -29,7 +29,6 @@ export class Chooser {
   count = 0;
   private isMixed = false;
   private readonly mixed: MixedBatch;
-  private readonly logCount: Float64Array;
   private score = 0;
   private slackWeight = 1;
   private batchNs = 0;
@@ -43,7 +42,6 @@ export class Chooser {
     private readonly favor: Float64Array,
   ) {
     this.mixed = new MixedBatch(requests, waiting, durations);
-    this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
     this.modelsChanged();
   }
 
@@ -61,30 +59,22 @@ export class Chooser {
    * first model if several score the same. False if no waiting request could be answered in time.
    */
   choose(gpu: number, startNs: number, afterNs: number): boolean {
-    const { waiting, favor, logCount } = this;
-    const { classes, words, lineCount, longestRow, count, headNs } = waiting;
-    const { mostNs, mostDense, logExec } = this.durations.of(gpu);
-    const { row, size } = this.durations;
+    const { waiting, favor } = this;
+    const { classes, words, lineCount, headNs } = waiting;
+    const { limitNs, limitDense } = this.durations.of(gpu);
     const clock = this.cluster.clock[gpu];
+    const readyNs = startNs + afterNs;
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     this.score = Number.NEGATIVE_INFINITY;
     for (let word = 0; word < words; word++)
       for (let rest = waiting.word(gpu, word); rest !== 0; rest &= rest - 1) {
         const model = (word << 5) + lowestBit(rest);
-        if (classes > 1 || lineCount[model] > 1) {
-          this.chooseMixed(gpu, model, startNs, afterNs, perSlack);
-          continue;
-        }
-        // No batch can score higher than the densest, of which only the longest is not full, with the slack of the longest.
-        const longest = longestRow[model];
-        const waits = count[model];
-        const dense =
-          waits < size[longest] && longest > row[model]
-            ? Math.max(mostDense[longest - 1], logCount[waits] - logExec[longest])
-            : mostDense[longest];
-        const leastSlackNs = headNs[model] - (startNs + mostNs[longest] / clock + afterNs);
-        const bound = dense - Math.max(0, leastSlackNs) * perSlack + favor[model];
-        if (bound > this.score) this.chooseUniform(gpu, model, startNs, afterNs, perSlack);
+        // No batch can score higher than the densest with the slack of the longest.
+        const leastSlackNs = headNs[model] - (readyNs + limitNs[model] / clock);
+        const lost = leastSlackNs > 0 ? leastSlackNs * perSlack : 0;
+        if (limitDense[model] - lost + favor[model] <= this.score) continue;
+        if (classes > 1 || lineCount[model] > 1) this.chooseMixed(gpu, model, readyNs, perSlack);
+        else this.chooseUniform(gpu, model, readyNs, perSlack);
       }
     return this.score > Number.NEGATIVE_INFINITY;
   }
@@ -99,15 +89,9 @@ export class Chooser {
   }
 
   /** Improves the choice by a batch of a model whose requests are alike but for their SLOs. */
-  private chooseUniform(
-    gpu: number,
-    model: number,
-    startNs: number,
-    afterNs: number,
-    perSlack: number,
-  ): void {
-    const { waiting, logCount } = this;
-    const { row, usable, size } = this.durations;
+  private chooseUniform(gpu: number, model: number, readyNs: number, perSlack: number): void {
+    const { waiting } = this;
+    const { row, usable, size, logCount } = this.durations;
     const { execNs, logExec } = this.durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const favor = this.favor[model];
@@ -118,7 +102,7 @@ export class Chooser {
     const end = first + usable[model];
     let from = 0;
     for (let at = first; at < end; at++) {
-      const endNs = startNs + execNs[at] / clock + afterNs;
+      const endNs = readyNs + execNs[at] / clock;
       while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
       const left = waits - from;
       if (left === 0 || (at > first && left <= size[at - 1])) break;
@@ -138,7 +122,7 @@ export class Chooser {
   }
 
   /** Improves the choice by a batch of a model whose requests differ in weight or length. */
-  private chooseMixed(gpu: number, model: number, startNs: number, afterNs: number, perSlack: number): void {
+  private chooseMixed(gpu: number, model: number, readyNs: number, perSlack: number): void {
     const { durations, waiting, mixed } = this;
     const { usable, size } = durations;
     const { execNs, logExec } = durations.of(gpu);
@@ -149,7 +133,7 @@ export class Chooser {
       const end = first + (waiting.isMixed(model, line) ? 1 : usable[model]);
       if (!mixed.begin(model, line)) continue;
       for (let at = first; at < end; at++) {
-        const left = mixed.leaveOut(startNs + execNs[at] / clock + afterNs);
+        const left = mixed.leaveOut(readyNs + execNs[at] / clock);
         if (left === 0 || (at > first && left <= size[at - 1])) break;
         const count = Math.min(left, size[at]);
         const score = mixed.fill(count, perSlack) - logExec[at] + this.favor[model];

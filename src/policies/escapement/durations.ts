@@ -22,8 +22,19 @@ export class Durations {
   execNs: Float64Array;
   logExec: Float64Array;
   /** By row: maximum of time, and of ln(batch size / time), over the sizes of its bucket up to its own. */
-  mostNs: Float64Array;
-  mostDense: Float64Array;
+  private mostNs: Float64Array;
+  private mostDense: Float64Array;
+  /**
+   * By model: limits of time, and of ln(requests / time), of the batches that its waiting requests can form; Infinity if
+   * they are in several queues.
+   */
+  readonly limitNs: Float64Array;
+  readonly limitDense: Float64Array;
+  /** By model with one queue: number of its requests, and the row of the smallest batch that holds them, or the largest. */
+  private readonly waits: Int32Array;
+  private readonly longest: Int32Array;
+  /** By number of requests: natural logarithm. */
+  readonly logCount: Float64Array;
   private profileNs: Float64Array;
   private logSize: Float64Array;
   /** Batch size of each row; by model, number of usable sizes. */
@@ -42,6 +53,11 @@ export class Durations {
   ) {
     const { models } = cluster;
     this.row = new Int32Array(models.length);
+    this.limitNs = new Float64Array(models.length);
+    this.limitDense = new Float64Array(models.length);
+    this.waits = new Int32Array(models.length);
+    this.longest = new Int32Array(models.length);
+    this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
     this.usable = usableSizes(models, maxBatch);
     this.buckets = cluster.rows.buckets;
     this.sizes = Int32Array.from(models, ({ batchSizes }) => batchSizes.length);
@@ -71,6 +87,7 @@ export class Durations {
   /** Resets the rows for a new model in the slot. */
   came(model: number): void {
     const spec = this.cluster.models[model];
+    this.waits[model] = 0;
     this.sizes[model] = spec.batchSizes.length;
     const rows = this.sizes[model] * this.buckets[model];
     this.usable[model] = usableSizesOf(spec, this.maxBatch);
@@ -125,6 +142,14 @@ export class Durations {
     let index = 0;
     while (index < last && this.size[row + index] < count) index++;
     return index;
+  }
+
+  /** Records that `count` requests of a model with one queue wait; `index`: `sizeFor` them. */
+  wait(model: number, count: number, index: number): void {
+    this.waits[model] = count;
+    this.longest[model] = this.row[model] + index;
+    this.findLimits(model);
+    for (const kind of this.kinds) kind.wait(model, count, index);
   }
 
   measured(
@@ -183,6 +208,22 @@ export class Durations {
         this.mostNs[row] = mostNs;
         this.mostDense[row] = mostDense;
       }
+    }
+    this.findLimits(model);
+  }
+
+  /** Renews the limits: of these batches, only the longest may not be full. */
+  private findLimits(model: number): void {
+    const { mostDense } = this;
+    const longest = this.longest[model];
+    const waits = this.waits[model];
+    this.limitNs[model] = this.mostNs[longest];
+    if (waits === 0) this.limitDense[model] = Number.POSITIVE_INFINITY;
+    else if (waits >= this.size[longest] || longest === this.row[model])
+      this.limitDense[model] = mostDense[longest];
+    else {
+      const dense = this.logCount[waits] - this.logExec[longest];
+      this.limitDense[model] = Math.max(mostDense[longest - 1], dense);
     }
   }
 

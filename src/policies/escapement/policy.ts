@@ -91,26 +91,29 @@ export class EscapementPolicy implements Policy {
     const model = requests.model[slot];
     const requestClass = this.classes.of(slot);
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
-    const isNew = requests.dueNs[slot] === 0;
     const bucket = this.bucketOf(slot);
     const sloNs = requests.sloNs[slot];
-    if (isNew) {
+    let latestNs = this.latestNs(model, bucket, deadlineNs);
+    if (requests.dueNs[slot] === 0) {
       const shortestNs = this.durations.shortestNs(model, bucket);
       const waits = this.cluster.loadNs(model) + shortestNs <= sloNs;
       this.copyWorth.arrived(model, nowNs, this.weights.declared(requestClass), waits);
       // If the model can't be served within such an SLO at all, neither measurements nor fairness apply.
       const isServable = sloNs > shortestNs;
-      const isHopeless = this.isHopeless(slot, nowNs);
-      if (isHopeless && !(isServable && this.forgets(nowNs) && !this.isHopeless(slot, nowNs))) {
-        if (isServable) this.fairness.answered(model, false, requestClass);
-        return REFUSE;
+      if (this.isHopeless(model, latestNs, nowNs)) {
+        const forgot = isServable && this.forgets(nowNs);
+        latestNs = this.latestNs(model, bucket, deadlineNs);
+        if (!forgot || this.isHopeless(model, latestNs, nowNs)) {
+          if (isServable) this.fairness.answered(model, false, requestClass);
+          return REFUSE;
+        }
       }
     }
     this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket, requests.length[slot]);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
     // First instant at which it is too late.
-    return Math.floor(this.latestNs(slot)) + 1;
+    return Math.floor(latestNs) + 1;
   }
 
   timedOut(slot: number, nowNs: number): void {
@@ -209,18 +212,16 @@ export class EscapementPolicy implements Policy {
     return this.cluster.rows.known(this.requests.model[slot], this.requests.bucket[slot]);
   }
 
-  /** Latest start at which the request can be in time. */
-  private latestNs(slot: number): number {
-    const { arrivalNs, sloNs, model } = this.requests;
-    const shortestNs = this.durations.shortestNs(model[slot], this.bucketOf(slot));
-    return arrivalNs[slot] + sloNs[slot] - shortestNs - this.tuning.leastResultNs;
+  /** Latest start at which a request can be in time. */
+  private latestNs(model: number, bucket: number, deadlineNs: number): number {
+    return deadlineNs - this.durations.shortestNs(model, bucket) - this.tuning.leastResultNs;
   }
 
-  /** True if no lane with the model will be free in time, or, without any, it can't be loaded in time. */
-  private isHopeless(slot: number, nowNs: number): boolean {
+  /**
+   * True if no lane with the model will be free by `latestNs`, or, without any, the model can't be loaded by then.
+   */
+  private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;
-    const model = this.requests.model[slot];
-    const latestNs = this.latestNs(slot);
     const { leastDeliveryNs, leastResultNs, resultNs } = this.tuning;
     const soonestNs = nowNs + leastDeliveryNs;
     if (latestNs < soonestNs) return true;

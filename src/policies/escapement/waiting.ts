@@ -44,12 +44,8 @@ export class Waiting {
   readonly warm: BitMatrix;
   /** Models with requests. */
   private readonly models: BitSet;
-  /**
-   * By model with one queue: its first deadline, and the row of the smallest batch that holds its requests, or else of the
-   * largest. Only valid while it has requests; read for every choice, more often than the queue itself.
-   */
+  /** By model with one queue: its first deadline while it has requests; read more often than the queue itself. */
   readonly headNs: Float64Array;
-  readonly longestRow: Int32Array;
   /** Time that a single GPU needs for all waiting requests, in the largest batches. */
   backlogNs = 0;
   /** By model: SLO of its requests; 0 before the first, NaN if they differ. */
@@ -71,7 +67,6 @@ export class Waiting {
     this.models = new BitSet(cluster.models.length);
     this.sloNs = new Float64Array(cluster.models.length);
     this.headNs = new Float64Array(cluster.models.length);
-    this.longestRow = new Int32Array(cluster.models.length);
     this.shareNs = new Float64Array(cluster.models.length);
     this.lines = cluster.models.map(() => []);
     this.lineCount = new Int32Array(cluster.models.length);
@@ -144,13 +139,15 @@ export class Waiting {
     length = 0,
   ): void {
     if (this.sloNs[model] !== sloNs) this.sloNs[model] = this.sloNs[model] === 0 ? sloNs : Number.NaN;
-    const line = this.openLine(model, bucket, length);
+    const line = this.lineCount[model] === 1 ? 0 : this.openLine(model, bucket, length);
     this.queue(model, line, requestClass).push(slot, deadlineNs);
-    if (this.lineCount[model] > 1) this.lines[model][line].count++;
+    if (this.lineCount[model] > 1) {
+      this.lines[model][line].count++;
+      this.learnCost(model, bucket);
+    }
     this.requests++;
     this.byClass[requestClass]++;
     if (++this.count[model] === 1) this.models.add(model);
-    if (this.lineCount[model] > 1) this.learnCost(model, bucket);
     this.renew(model, line);
   }
 
@@ -283,7 +280,7 @@ export class Waiting {
     const longest = durations.sizeFor(model, waiting);
     if (own === null && this.classes === 1 && waiting > 0) {
       this.headNs[model] = this.queues[model].deadlineNsAt(0);
-      this.longestRow[model] = row + longest;
+      durations.wait(model, waiting, longest);
     }
     const full = Math.floor(waiting / durations.size[row + last]);
     const rest = waiting - full * durations.size[row + last];
