@@ -1,6 +1,6 @@
 import type { Profile } from '../src/config/profile.js';
 
-/** A profile that nobody measured: of a small, quick model, but for what `over` says. */
+/** A profile with invented figures, of a small, quick model, but for what `over` says. */
 export function madeUpProfile(over: Partial<Profile> = {}): Profile {
   return {
     ...{ name: 'small', gpu: 'none', runtime: 'none', precision: 'FP32' },
