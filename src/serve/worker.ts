@@ -85,9 +85,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       { port: server.port, metrics: metrics?.port, gpus: gpus.length, kind, models: models.length },
       'ready',
     );
-    const registrars = registerWith(options, server.port, instance, (line, isProblem, controller) =>
-      events.say(isProblem ? 'warn' : 'info', {}, line, `registration with ${controller}`),
-    );
+    const registrars = registerWith(options, server.port, instance, events);
     let closing: Promise<void> | null = null;
     const end = async () => {
       // Before draining, so that controllers know it does not come back.
@@ -122,7 +120,7 @@ function registerWith(
   { world, controllers, advertised = '', token = '', controllerTls }: WorkerProcessOptions,
   port: number,
   instance: string,
-  log: (line: string, isProblem: boolean, controller: string) => void,
+  events: EventLog,
 ): Registrars[] {
   return controllers.map(
     (controller) =>
@@ -132,7 +130,8 @@ function registerWith(
         token,
         tls: controllerTls,
         registration: { address: advertised, port, instance },
-        log,
+        log: (line, isProblem, address) =>
+          events.say(isProblem ? 'warn' : 'info', {}, line, `registration with ${address}`),
       }),
   );
 }
