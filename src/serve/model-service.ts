@@ -672,18 +672,19 @@ export class ModelService implements WatchedService {
     );
   }
 
-  /** Returns a look at all models, which puts those to sleep that had no request in `IDLE_LOOKS` looks in a row. */
+  /** Returns a look at all models, which puts those to sleep that had no request in `IDLE_LOOKS` looks in a row, while some could come. */
   private idleLook(): () => Promise<void> {
     let before = new Map<number, { readonly uses: number; readonly looks: number }>();
     return async () => {
-      const { handles } = this.there;
+      const { handles, service } = this.there;
       const seen: typeof before = new Map();
+      const isReady = service.state.notReady === null;
       for (const row of this.table.all()) {
         if (row.status !== 'ready' || handles.indexOf(row.handle) < 0) continue;
         if (this.pipelines.needs(row.handle)) continue;
         const uses = handles.usesOf(row.handle);
         const last = before.get(row.handle);
-        const looks = last?.uses === uses ? last.looks + 1 : 0;
+        const looks = isReady && last?.uses === uses ? last.looks + 1 : 0;
         seen.set(row.handle, { uses, looks });
         if (looks >= IDLE_LOOKS) await this.sleep(row);
       }

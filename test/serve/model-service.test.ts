@@ -345,6 +345,15 @@ describe('a deployment', () => {
     expect(answers.map(({ error }) => error)).toEqual(Array(5).fill('m/1'));
     expect(host.adds).toBe(2);
   });
+
+  it('lets no model sleep while none can be requested', async () => {
+    const { host } = await started({ 'm/1': 2 }, { idleNs: 2e8 });
+    host.state = { notReady: 'no worker is up', entries: [] };
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(host.slots[0]).not.toBeNull();
+    host.state = { notReady: null, entries: [] };
+    await until(() => host.slots[0] === null);
+  });
 });
 
 describe('an idle model that cannot be loaded again', () => {
