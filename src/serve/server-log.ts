@@ -5,13 +5,13 @@ import { serverNotReady } from '../live/frontend/api-error.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
 import { shareText } from '../record/share-text.js';
-import type { Assembly, ClusterObserver } from './cluster.js';
+import type { ClusterObserver } from './cluster.js';
 
 const STANDS_BY_NOW = 'stands by: another controller drives the workers';
 const DRIVES_NOW = 'drives the workers: no other controller does any more';
 
 /** Logs events of workers and GPUs, and failures on them. */
-export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet'>): ClusterObserver {
+export function loggedCluster(events: EventLog): ClusterObserver {
   return {
     draining(requests, upToNs) {
       const what = `draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`;
@@ -22,7 +22,7 @@ export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet
       if (unanswered > 0) events.say('warn', {}, what, 'draining');
     },
     events: {
-      // Also names the GPUs lost with it.
+      // Also names its GPUs.
       worker: (worker, up, what, asAsked = false) =>
         events.say(
           up || asAsked ? 'info' : 'warn',
@@ -30,15 +30,6 @@ export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet
           `worker ${worker} ${what}`,
           `worker ${worker}`,
         ),
-      gpuUp: (gpu) => {
-        const worker = fleet.gpus.nameOf(gpu);
-        events.say(
-          'info',
-          { gpu, worker },
-          `GPU ${gpu} is in service, on worker ${worker}`,
-          `worker ${worker}`,
-        );
-      },
       // In either case another controller may have died.
       standsBy: (isIt) => events.say('warn', {}, isIt ? STANDS_BY_NOW : DRIVES_NOW, 'standing by'),
       deviceError: (gpu, model, error) =>

@@ -38,7 +38,7 @@ export function observersOf(
       options.ui === true
         ? new LivePage(cluster.spec.models, settings.policy.kind, () => fleet.gpus.known)
         : null,
-    log: loggedCluster(events, assembly),
+    log: loggedCluster(events),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
     limits: tenants.length === 0 ? null : { run: loggedLimits(events, tenants) },
     lengths: lengthsSeen(assembly, events),

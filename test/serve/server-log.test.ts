@@ -2,7 +2,6 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { OUTCOME_REJECTED, type RequestTable } from '../../src/core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../src/core/tenants.js';
 import { EventLog } from '../../src/live/observe/event-log.js';
-import type { Assembly } from '../../src/serve/cluster.js';
 import { loggedCluster, loggedLimits, logReadiness, logTurnedAway } from '../../src/serve/server-log.js';
 import { FakeService } from '../live/frontend/fake-service.js';
 import { keptLog } from './fixtures.js';
@@ -11,17 +10,12 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { log, messages } = keptLog();
-  const assembly = {
-    clock: { nowNs: () => 0 },
-    fleet: { gpus: { nameOf: () => 'w' } },
-  } as unknown as Assembly;
   const eventLog = new EventLog(log);
-  const { events } = loggedCluster(eventLog, assembly);
+  const { events } = loggedCluster(eventLog);
   const service = new FakeService([]);
   logReadiness(eventLog, service);
   for (let i = 0; i < 300; i++) {
     events?.worker?.('w', true, 'is up');
-    events?.gpuUp?.(0);
     service.notReady = null;
     vi.advanceTimersByTime(100);
     events?.worker?.('w', false, 'is down: the link broke');
@@ -29,18 +23,14 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
     vi.advanceTimersByTime(100);
   }
   vi.advanceTimersByTime(1000);
-  // Each of five lines at once, and at the end of the minute with its count.
-  expect(messages()).toHaveLength(5 * 2);
+  // Each of four lines at once, and at the end of the minute with its count.
+  expect(messages()).toHaveLength(4 * 2);
   expect(messages().at(-1)).toBe('the server is not ready: no worker is up (299 times in the last minute)');
 });
 
 it('warns of what is out of order, and only says what was asked for', () => {
   const { log, lines } = keptLog();
-  const assembly = {
-    clock: { nowNs: () => 0 },
-    fleet: { gpus: { nameOf: () => 'w' } },
-  } as unknown as Assembly;
-  const { events } = loggedCluster(new EventLog(log), assembly);
+  const { events } = loggedCluster(new EventLog(log));
   events?.worker?.('w', false, 'is down: the worker shuts down', true);
   events?.worker?.('w', false, 'is down: the link broke', false);
   events?.standsBy?.(true);

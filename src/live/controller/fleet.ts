@@ -369,9 +369,10 @@ export class Fleet {
     worker.problem = '';
     const counted = cluster === null ? Number.POSITIVE_INFINITY : pagesIn(cluster.spec, worker.kind);
     const unused = pagesNotUsed(worker, counted);
-    const again = worker.hasServed ? ' again' : '';
+    const up = worker.hasServed ? 'is up again' : 'is up';
+    const follows = `so these GPUs are in service: ${gpuNumbers.slice(0, present.length).join(', ')}`;
     worker.hasServed = true;
-    events?.worker(name, true, `is up${again}${changeOfGpus(worker, present.length)}${unused}`);
+    events?.worker(name, true, `${up}, ${follows}${changeOfGpus(worker, present.length)}${unused}`);
     worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
     present.slice(0, gpuNumbers.length).forEach((models, local) => {
       this.gpus.up.add(gpuNumbers[local]);
@@ -406,7 +407,7 @@ function changeOfGpus({ gpuNumbers, known }: FleetWorker, now: number): string {
   const extra = now - gpuNumbers.length;
   if (extra > 0) return `; ${extra} of its GPUs are used from the next start on`;
   return now < known
-    ? `, with ${now} of ${known} GPUs; the others count as gone until it has them again`
+    ? `; it has ${now} of ${known} GPUs, and the others count as gone until it has them again`
     : '';
 }
 

@@ -143,8 +143,8 @@ describe('a cluster without known workers', () => {
         expect(run.controller.core.cluster.pages.map(({ capacity }) => capacity)).toEqual([4, 4, 4, 4]);
         const unused = 'of 6 pages of its weights cache 4 are used, as many as the smallest had at the start';
         expect(run.said.filter((line) => line.includes('is used:'))).toEqual([
-          `a is used: is up; ${unused}`,
-          'c is used: is up',
+          `a is used: is up, so these GPUs are in service: 0, 1; ${unused}`,
+          'c is used: is up, so these GPUs are in service: 2',
         ]);
         expect(run.fleet.links.map(({ name }) => name)).toEqual(['a', 'c']);
         expect([run.fleet.gpus.up.size, run.fleet.room, other.closed]).toEqual([3, 1, true]);

@@ -129,7 +129,9 @@ describe('a worker that comes after the start', () => {
     await withController({ workers, minWorkers: 1 }, async (run) => {
       workers[1].described = description({ gpus: [gpu(), gpu(), gpu()] });
       await workers[1].up();
-      expect(run.said).toContain('late is used: is up; 2 of its GPUs are used from the next start on');
+      expect(run.said).toContain(
+        'late is used: is up, so these GPUs are in service: 1; 2 of its GPUs are used from the next start on',
+      );
       await workers[1].down('its GPU', 2);
       await workers[0].down();
       run.ask();
@@ -216,7 +218,7 @@ describe('a worker that comes back', () => {
       await second.down();
       await run.pass(1);
       expect(run.said).toContain(
-        'a is used: is up again, with 1 of 2 GPUs; the others count as gone until it has them again',
+        'a is used: is up again, so these GPUs are in service: 0; it has 1 of 2 GPUs, and the others count as gone until it has them again',
       );
       expect(run.said.filter((line) => line === 'GPU 1 up')).toHaveLength(1);
       await serve();
@@ -226,7 +228,7 @@ describe('a worker that comes back', () => {
       await first.up();
       await run.pass(1);
       expect(run.said.slice(-3)).toEqual([
-        'a is used: is up again; of 9 pages of its weights cache 6 are used, as many as the smallest had at the start',
+        'a is used: is up again, so these GPUs are in service: 0, 1; of 9 pages of its weights cache 6 are used, as many as the smallest had at the start',
         'GPU 0 up',
         'GPU 1 up',
       ]);
@@ -261,7 +263,10 @@ describe('a worker that comes back', () => {
       first.changes.length = 0;
       await first.up([[0, 1, 2]]);
       await run.pass(1);
-      expect(run.said.slice(-2)).toEqual(['a is used: is up again', 'GPU 0 up']);
+      expect(run.said.slice(-2)).toEqual([
+        'a is used: is up again, so these GPUs are in service: 0',
+        'GPU 0 up',
+      ]);
       expect(first.changes).toEqual(['add two 1 at 1', 'drop 2']);
       for (let i = 0; i < 4; i++) run.ask(i % 2);
       await run.pass(60);

@@ -71,7 +71,7 @@ function checkDrivers(
 /** A listed worker that comes later than the first may have more GPUs than there are numbers for; the log says so. */
 function isLeftOut(events: readonly HistoryEvent[], controller: string, gpu: string): boolean {
   const worker = gpu.replace(/^.* of /, '');
-  const line = new RegExp(`^worker ${worker}:\\d+ is up; \\d+ of its GPUs are used from the next start on`);
+  const line = new RegExp(`^worker ${worker}:\\d+ is up.*; \\d+ of its GPUs are used from the next start on`);
   return events.some(
     (event) => event.kind === 'logged' && event.process === controller && line.test(event.line),
   );
