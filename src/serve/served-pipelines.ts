@@ -168,7 +168,7 @@ export class ServedPipelines {
     return this.rows.find((each) => each?.name === name);
   }
 
-  /** Wires it with the models that are there. Returns why they cannot serve it; ''. */
+  /** Wires it with the models that are there. Returns why they cannot serve it; empty if they can. */
   private wire(
     index: number,
     row: Row,

@@ -286,7 +286,7 @@ export function scoresOf(point: Point): Sample[] {
       : [
           scores(
             { of: 'attainment', isCounted: (_, i) => i === worst },
-            (result) => sendersOf(result, false)[worst]!.attainment,
+            (result) => senderGroupsOf(result, false)[worst]!.attainment,
           ),
         ]),
     scores({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps),
@@ -375,7 +375,7 @@ export function costOf(summaries: readonly CellResult['summary'][]): CostFigures
 }
 
 function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoint[] {
-  const senders = cells.map(({ result }) => sendersOf(result, hasGoodput));
+  const senders = cells.map(({ result }) => senderGroupsOf(result, hasGoodput));
   const isClass = cells[0]!.result.summary.by.class !== undefined;
   return (senders[0] ?? []).map(({ key: name, sloMs = null }, i) => {
     const isCounted: SlicedFigure['isCounted'] = (section) =>
@@ -383,7 +383,7 @@ function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoi
     const attained = sampleOf(
       cells,
       { of: 'attainment', isCounted },
-      (result) => sendersOf(result, hasGoodput)[i]!.attainment,
+      (result) => senderGroupsOf(result, hasGoodput)[i]!.attainment,
     );
     const all = senders.map((each) => each[i]!);
     return { name, sloMs, attainment: estimated(attained), p99Ms: meanLatency(all, 'p99') };
@@ -391,7 +391,7 @@ function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoi
 }
 
 /** Groups of senders: classes before sections of the workload; all requests are one group if goodput is not known. */
-function sendersOf({ summary, sloMs }: CellResult, hasGoodput: boolean): readonly GroupLike[] {
+function senderGroupsOf({ summary, sloMs }: CellResult, hasGoodput: boolean): readonly GroupLike[] {
   const { class: classes, group = [] } = summary.by;
   if (classes !== undefined) return classes;
   return group.length > 0 || hasGoodput ? group : [{ ...summary, key: 'all requests', sloMs }];
