@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SweepResults } from '../../../src/record/results.js';
-import { commonChoice, failedCells, headline, recommend } from '../../../src/report/study/analyze.js';
+import { commonChoice, failedCells, recommend } from '../../../src/report/study/analyze.js';
 import { aggregate } from '../../../src/report/study/points.js';
-import { cellFixture, gridFixture, groupedFixture, sweepFixture } from '../fixtures.js';
+import { cellFixture, gridFixture, sweepFixture } from '../fixtures.js';
 
 /** A sweep with exactly these goodputs by `slo` and `policy.scheduleAhead`. */
 function exactly(goodput: Record<string, Record<string, number>>, defaultAhead = '10ms'): SweepResults {
@@ -23,19 +23,6 @@ function exactly(goodput: Record<string, Record<string, number>>, defaultAhead =
 }
 
 describe('aggregate', () => {
-  it('averages the seeds of a combination', () => {
-    const results = sweepFixture({ seeds: [1, 2, 3] });
-    const [point] = aggregate(results);
-    const goodputs = results.cells
-      .slice(0, 3)
-      .map((cell) => cell.status === 'done' && cell.result.summary.goodputRps);
-    expect(point?.goodputRps?.n).toBe(3);
-    expect(point?.goodputRps?.mean).toBeCloseTo(
-      goodputs.reduce<number>((sum, rps) => sum + Number(rps), 0) / 3,
-    );
-    expect(aggregate(results)).toHaveLength(36);
-  });
-
   it('leaves failed cells out and reports them', () => {
     const id = 'policy.scheduleAhead=5ms slo=10ms seed=2';
     const results = sweepFixture({ failed: [id] });
@@ -48,38 +35,12 @@ describe('aggregate', () => {
 });
 
 describe('recommend', () => {
-  it('finds the best schedule_ahead of each SLO and its gain over the default', () => {
-    const recommendations = recommend(
-      exactly({ '10ms': { '5ms': 350, '10ms': 50 }, '100ms': { '5ms': 580, '10ms': 590 } }),
-    );
-    expect(
-      recommendations.map(({ conditions, choice, improvement }) => [
-        conditions.slo,
-        choice['policy.scheduleAhead'],
-        improvement,
-      ]),
-    ).toEqual([
-      ['10ms', '5ms', 7],
-      ['100ms', '10ms', 1],
-    ]);
-  });
-
   it('takes the highest score, and of equal ones the smaller value, whatever the order of the sweep', () => {
     const [tie] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.5, '5ms': 600 } }));
     expect(tie?.choice).toEqual({ 'policy.scheduleAhead': '5ms' });
     expect(tie?.tied.map(({ choice }) => choice['policy.scheduleAhead'])).toEqual(['1ms', '20ms']);
     const [clear] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.3 } }));
     expect(clear?.choice).toEqual({ 'policy.scheduleAhead': '20ms' });
-  });
-});
-
-describe('recommend, where the workload has groups', () => {
-  it('goes by the group that fares worst, because the goodput of another does not make up for it', () => {
-    const [light, heavy] = recommend(groupedFixture());
-    expect(light?.choice).toEqual({ 'policy.kind': 'clockwork' });
-    expect(heavy?.choice).toEqual({ 'policy.kind': 'clockwork' });
-    expect(heavy?.best.goodputRps?.mean).toBeLessThan(heavy?.poorest.goodputRps?.mean ?? 0);
-    expect(heavy?.improvement).toBe(1);
   });
 });
 
@@ -99,12 +60,5 @@ describe('commonChoice', () => {
     const results = sweepFixture({ aheadMs: [5, 10], slosMs: [10, 100], seeds: [1], failed });
     expect(recommend(results)[0]?.choice).toEqual({ 'policy.scheduleAhead': '5ms' });
     expect(commonChoice(results, recommend(results))?.choice).toEqual({ 'policy.scheduleAhead': '10ms' });
-  });
-});
-
-describe('headline', () => {
-  it('is the recommendation that gains most', () => {
-    const results = exactly({ '50ms': { '5ms': 60, '10ms': 50 }, '10ms': { '5ms': 350, '10ms': 50 } });
-    expect(headline(recommend(results))?.conditions).toEqual({ slo: '10ms' });
   });
 });

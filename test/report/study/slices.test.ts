@@ -1,45 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { nameAlongX, placeAlongX, sliceSweep } from '../../../src/report/study/slices.js';
-import { cellFixture, gridFixture, sweepFixture } from '../fixtures.js';
+import { cellFixture, gridFixture } from '../fixtures.js';
 import { policiesAt } from '../policies-sweep.js';
 
 const run = () => cellFixture({ sloMs: 100, goodputRps: 100 });
 
 describe('sliceSweep', () => {
-  it('puts schedule_ahead on x and the SLO into series, ascending', () => {
-    const [slice] = sliceSweep(sweepFixture({ slosMs: [100, 10], aheadMs: [20, 5] }));
-    expect(slice?.x.title).toBe('schedule_ahead (ms)');
-    expect(slice?.series?.values.map(({ label }) => label)).toEqual(['10 ms', '100 ms']);
-    expect(slice?.points.map(({ values }) => Object.values(values).join(' '))).toEqual([
-      '5ms 10ms',
-      '20ms 10ms',
-      '5ms 100ms',
-      '20ms 100ms',
-    ]);
-  });
-
-  it('makes one slice a value of a third key', () => {
-    const slices = sliceSweep(sweepFixture({ policies: ['clockwork', 'fifo'] }));
-    expect(slices.map(({ fixed }) => fixed)).toEqual([
-      { 'policy.kind': 'clockwork' },
-      { 'policy.kind': 'fifo' },
-    ]);
-  });
-
-  it('says what it has in common, keys with a single value included', () => {
-    const vary = [
-      { key: 'slo', values: ['10ms', '20ms'] },
-      { key: 'policy.scheduleAhead', values: ['1ms', '2ms'] },
-      { key: 'policy.kind', values: ['edf', 'fifo'] },
-      { key: 'admission', values: ['none'] },
-    ];
-    const slices = sliceSweep(gridFixture({ vary, run }));
-    expect(slices.map(({ common }) => common)).toEqual([
-      'policy edf, admission none',
-      'policy fifo, admission none',
-    ]);
-  });
-
   it('prefers schedule_ahead to other numbers for x, in whatever order they are varied', () => {
     const [slice] = sliceSweep(
       gridFixture({
