@@ -183,7 +183,7 @@ const ASKED_FOR = /^(?:model|pipeline) (?:is ready|cannot be)|^unloaded/;
 const MISSED_NS = 4 * NS_PER_S;
 const LOST = / is down| has lost its GPU| has left/;
 const UP = / is up/;
-const CHANGES = /^(worker \S+) (is up again|is up|is down|is not accepted|has left)\b/;
+const CHANGES = /^(worker \S+) (is up again|is up|is down|is not accepted|has left|has joined)\b/;
 /** What ends a process, and what else keeps it from noticing a loss. */
 const ENDS: readonly string[] = ['crashed', 'died', 'exited'];
 const HITS: readonly string[] = ['frozen', 'asked to stop'];
@@ -233,7 +233,7 @@ function checkTwice(events: readonly HistoryEvent[], findings: Findings): void {
     const key = `${event.process} ${worker}`;
     const wasBackNs = backNs.get(key) ?? Number.NEGATIVE_INFINITY;
     if (change === 'is up again' || change === 'has left') backNs.set(key, event.atNs);
-    // One that was not accepted had come back. Of one that has left, the next process may be up, as the first was.
+    // One that was not accepted, or has joined, had come back. Of one that has left, the next process may be up, as the first was.
     if (change !== 'is down') downs.delete(key);
     else if (downs.has(key) && wasBackNs < event.atNs - 2 * NS_PER_MINUTE) {
       const what = `${event.process} says again that ${worker} is down, which it has not called up since`;
