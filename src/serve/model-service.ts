@@ -672,7 +672,10 @@ export class ModelService implements WatchedService {
     );
   }
 
-  /** Returns a look at all models, which puts those to sleep that had no request in `IDLE_LOOKS` looks in a row, while some could come. */
+  /**
+   * Returns a look at all models, which puts those to sleep that had no request in `IDLE_LOOKS` looks in a row. Looks while
+   * the server is not ready do not count.
+   */
   private idleLook(): () => Promise<void> {
     let before = new Map<number, { readonly uses: number; readonly looks: number }>();
     return async () => {

@@ -76,7 +76,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   report: 5_905,
   run: 5_765,
   scalers: 865,
-  serve: 4_205,
+  serve: 4_210,
   sim: 1_235,
   text: 295,
   tools: 3_230,

@@ -131,8 +131,9 @@ export function probedOf({ models, pipelines = [], policy }: ClusterScenario): s
 }
 
 /**
- * Each model is served at the first probe; at the last with some policies, or after LOADs that failed, which are not tried for a while.
- * So is a pipeline after an INFER that hung: a step has less time than that took, until nothing was measured for a second.
+ * Each model is served at the first probe; at the last with some policies, or after LOADs that failed, which are not tried
+ * for a while. So is a pipeline after an INFER that hung: a step has less time than that took, until nothing was measured
+ * for a second.
  */
 function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findings: Findings): void {
   const { policy } = scenario.cluster;
