@@ -105,7 +105,7 @@ describe('a verdict', () => {
     ],
     [
       'ties with the best',
-      { '10ms edf': 464, '10ms escapement auto': 463.6, '50ms escapement auto': 694 },
+      { '10ms edf': 464, '10ms escapement auto': 463.9, '50ms escapement auto': 694 },
       AUTO,
       ['At most 0.1 % below the highest goodput at every SLO', one],
     ],
